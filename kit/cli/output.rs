@@ -1,0 +1,75 @@
+//! Where facts and errors go: stdout in the chosen format, and stderr a line each.
+
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+
+use barest::view::{Format, Page, Terminal, json, markdown, table};
+use serde::Serialize;
+
+use super::Outcome;
+
+/// What a command found out, and what it could not.
+pub struct Findings<F> {
+    schema: &'static str,
+    facts: Vec<F>,
+    errors: Vec<String>,
+}
+
+impl<F: Serialize> Findings<F> {
+    /// Nothing yet, to be printed under that schema.
+    pub fn new(schema: &'static str) -> Self {
+        Findings {
+            schema,
+            facts: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Keeps facts; says on stderr why there are none.
+    pub fn add(&mut self, found: barest::Result<F>) {
+        match found {
+            Ok(facts) => self.facts.push(facts),
+            Err(error) => {
+                complain(&error);
+                self.errors.push(error.to_string());
+            }
+        }
+    }
+
+    /// Prints it all, and tells what it comes to.
+    pub fn print(&self, format: Format, page: impl FnOnce(&[F]) -> Page) -> Outcome {
+        let text = match format {
+            Format::Json => json::render(self.schema, &self.facts, &self.errors),
+            Format::Table => table::render(&page(&self.facts), Terminal::stdout()),
+            Format::Markdown => markdown::render(&page(&self.facts)),
+        };
+        let printed = print(&text);
+        if self.errors.is_empty() {
+            printed
+        } else {
+            Outcome::NotMeasured
+        }
+    }
+}
+
+/// Writes to stdout. A reader that has gone away, as `head` does, has seen what it wanted.
+pub fn print(text: &str) -> Outcome {
+    let mut stdout = io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            complain(&format_args!(
+                "stdout: {error}; send it somewhere that takes it"
+            ));
+            Outcome::NotMeasured
+        }
+        _ => Outcome::Done,
+    }
+}
+
+/// One line on stderr. There is nowhere left to say that stderr itself is closed.
+pub fn complain(what: &impl Display) {
+    let _ = writeln!(io::stderr(), "barest: {what}");
+}

@@ -1,0 +1,366 @@
+//! Turns a subject into a process.
+//!
+//! In two halves. [`prepare`] does all that may allocate, fail or take its time: it finds and
+//! checks the program, opens the streams, lays out argv and envp. What the new process does
+//! with that ([`Prepared::exec`]) is system calls only, so it may follow a `fork` in a program
+//! of many threads, or run in the parent's own memory after a `vfork`.
+//!
+//! The subject starts with its three streams and no other file descriptor, with every signal
+//! at its default and none blocked. It keeps the caller's user, directory, limits and umask.
+
+mod program;
+mod streams;
+
+use std::ffi::{CString, OsString, c_char, c_int};
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::thread;
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, pthread_sigmask};
+use nix::unistd::{Pid, pipe2};
+
+pub(crate) use program::lost_privileges;
+use streams::{Drain, Streams};
+
+use crate::error::{Error, Result};
+use crate::subject::Subject;
+
+/// All that a child needs to become the subject.
+pub(crate) struct Prepared {
+    /// The file that will be run.
+    pub program: PathBuf,
+    path: CString,
+    argv: Words,
+    environment: Words,
+    streams: Streams,
+    drain: Drain,
+}
+
+/// Finds and checks the program of a subject and opens its streams.
+///
+/// Fails with one line when the program is missing or is none, as far as that can be seen
+/// without running it; [`Child::refusal`] tells the rest.
+pub(crate) fn prepare(subject: &Subject) -> Result<Prepared> {
+    let program = program::find(&subject.program, &subject.environment)?;
+    program::check(&program)?;
+    let (streams, drain) = streams::open([subject.stdin, subject.stdout, subject.stderr])?;
+    Ok(Prepared {
+        path: c_string(program.as_os_str().to_owned(), &program)?,
+        argv: Words::new(&subject.argv, &program)?,
+        environment: Words::new(&subject.environment, &program)?,
+        program,
+        streams,
+        drain,
+    })
+}
+
+/// A list of strings as execve(2) takes it: pointers to each, and a null pointer.
+struct Words {
+    pointers: Vec<*const c_char>,
+    /// What the pointers point to.
+    _strings: Vec<CString>,
+}
+
+impl Words {
+    fn new(words: &[OsString], program: &Path) -> Result<Self> {
+        let strings = words
+            .iter()
+            .map(|word| c_string(word.clone(), program))
+            .collect::<Result<Vec<_>>>()?;
+        let pointers = strings
+            .iter()
+            .map(|string| string.as_ptr())
+            .chain([ptr::null()])
+            .collect();
+        Ok(Words {
+            pointers,
+            _strings: strings,
+        })
+    }
+}
+
+fn c_string(text: OsString, program: &Path) -> Result<CString> {
+    CString::new(text.into_vec()).map_err(|_| Error::NotRunnable {
+        path: program.to_owned(),
+        reason: "a NUL byte in its name, an argument or the environment; leave it out".to_owned(),
+    })
+}
+
+/// Why a child did not become the subject: what it did last, and the errno of that.
+/// It comes through a pipe, as bytes.
+#[repr(C)]
+struct Failure {
+    step: Step,
+    errno: c_int,
+}
+
+/// What a child does to become the subject, in this order.
+#[repr(i32)]
+#[derive(Clone, Copy)]
+enum Step {
+    Streams = 1,
+    CloseRange,
+    Signals,
+    Exec,
+}
+
+impl Prepared {
+    /// The arguments of the execve call that starts the subject: the addresses of the path,
+    /// of argv and of envp, the same in a forked child as here.
+    pub fn execve_arguments(&self) -> [u64; 3] {
+        [
+            self.path.as_ptr() as u64,
+            self.argv.pointers.as_ptr() as u64,
+            self.environment.pointers.as_ptr() as u64,
+        ]
+    }
+
+    /// Becomes the subject. Returns only when that fails.
+    ///
+    /// # Safety
+    ///
+    /// To be called in a child of this process only: it takes over the standard streams. Every
+    /// signal must be blocked, so that no handler of the parent runs in the child.
+    unsafe fn exec(&self) -> Failure {
+        let failed = |step| Failure {
+            step,
+            errno: io::Error::last_os_error().raw_os_error().unwrap_or(0),
+        };
+        for (fd, stream) in self.streams.iter().enumerate() {
+            // SAFETY: two system calls on descriptors that are the child's own.
+            let result = unsafe {
+                match stream {
+                    Some(stream) => libc::dup2(stream.as_raw_fd(), fd as RawFd),
+                    None => {
+                        libc::close(fd as RawFd);
+                        0
+                    }
+                }
+            };
+            if result < 0 {
+                return failed(Step::Streams);
+            }
+        }
+        // SAFETY: takes three numbers; marks descriptors of the child.
+        if unsafe {
+            libc::syscall(
+                libc::SYS_close_range,
+                3,
+                u32::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            )
+        } < 0
+        {
+            return failed(Step::CloseRange);
+        }
+        if !default_signals() {
+            return failed(Step::Signals);
+        }
+        // SAFETY: the path ends in NUL, the lists in a null pointer, and `self` holds them.
+        unsafe {
+            libc::execve(
+                self.path.as_ptr(),
+                self.argv.pointers.as_ptr(),
+                self.environment.pointers.as_ptr(),
+            );
+        }
+        failed(Step::Exec)
+    }
+
+    /// Forks a child that waits for [`Child::release`] before it becomes the subject.
+    ///
+    /// To be called on a thread made by [`alone`], where every signal is blocked.
+    pub fn fork(self) -> Result<Child> {
+        let (go_read, go_write) = pipe()?;
+        let (failure_read, failure_write) = pipe()?;
+        fcntl(&failure_read, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))
+            .map_err(|e| Error::io("fcntl", e))?;
+        // SAFETY: the child makes system calls only, down to its execve or its _exit.
+        match unsafe { libc::fork() } {
+            -1 => Err(Error::io("fork", io::Error::last_os_error())),
+            // SAFETY: descriptors and buffers are the child's own; every signal is blocked.
+            0 => unsafe {
+                // The child ends with its parent: by a signal, or because nobody is left to write.
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                libc::close(go_write.as_raw_fd());
+                let mut byte = 0u8;
+                if libc::read(go_read.as_raw_fd(), (&raw mut byte).cast(), 1) == 1 {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, 0);
+                    let failure = self.exec();
+                    libc::write(
+                        failure_write.as_raw_fd(),
+                        (&raw const failure).cast(),
+                        size_of::<Failure>(),
+                    );
+                }
+                libc::_exit(127)
+            },
+            pid => Ok(Child {
+                pid,
+                program: self.program,
+                go: Some(go_write),
+                failure: failure_read,
+                _drain: self.drain,
+            }),
+        }
+    }
+}
+
+/// Every signal at its default, none blocked. By the kernel's own calls: libc keeps
+/// two signals to itself (signal(7), nptl(7)), which a parent can have ignored all the same.
+fn default_signals() -> bool {
+    const SIGNALS: c_int = 64; // _NSIG, arch/x86/include/asm/signal.h
+    const SET_BYTES: usize = 8; // one bit a signal
+    // struct kernel_sigaction, all zero: SIG_DFL, no flags, no restorer, an empty mask.
+    let default = [0u64; 4];
+    let empty = 0u64;
+    for signal in 1..=SIGNALS {
+        if signal == libc::SIGKILL || signal == libc::SIGSTOP {
+            continue;
+        }
+        // SAFETY: the kernel reads one sigaction, which is on the stack.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                default.as_ptr(),
+                ptr::null::<u64>(),
+                SET_BYTES,
+            )
+        };
+        if result < 0 {
+            return false;
+        }
+    }
+    // SAFETY: the kernel reads one mask, which is on the stack.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const empty,
+            ptr::null::<u64>(),
+            SET_BYTES,
+        )
+    };
+    result == 0
+}
+
+/// A child that waits, or has been released and is the subject by now.
+/// One that was not released is killed and reaped when this is dropped.
+pub(crate) struct Child {
+    /// Its process id.
+    pub pid: libc::pid_t,
+    program: PathBuf,
+    /// The pipe that it waits on. None from its release on.
+    go: Option<OwnedFd>,
+    failure: OwnedFd,
+    _drain: Drain,
+}
+
+impl Child {
+    /// Lets it become the subject. To reap it is up to the caller from here on.
+    pub fn release(&mut self) {
+        if let Some(go) = self.go.take() {
+            // A child that is gone already is seen by who waits for it.
+            let _ = nix::unistd::write(&go, &[1]);
+        }
+    }
+
+    /// Why a released child ended without having become the subject.
+    pub fn refusal(&self) -> Error {
+        let mut bytes = [0; size_of::<Failure>()];
+        let (step, errno) = match nix::unistd::read(&self.failure, &mut bytes) {
+            Ok(n) if n == bytes.len() => {
+                let [a, b, c, d, e, f, g, h] = bytes;
+                (
+                    i32::from_ne_bytes([a, b, c, d]),
+                    i32::from_ne_bytes([e, f, g, h]),
+                )
+            }
+            _ => {
+                return Error::NotRunnable {
+                    path: self.program.clone(),
+                    reason: "killed by the kernel while it was loaded; \
+                             is the file intact, and is there memory for all its segments?"
+                        .to_owned(),
+                };
+            }
+        };
+        let source = io::Error::from_raw_os_error(errno);
+        if step == Step::Exec as i32 {
+            program::refused(&self.program, source)
+        } else if step == Step::CloseRange as i32 {
+            Error::io("close_range (Linux 5.11 or later is needed)", source)
+        } else if step == Step::Signals as i32 {
+            Error::io("set the subject's signals to their defaults", source)
+        } else {
+            Error::io("connect the subject's streams", source)
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if self.go.is_some() {
+            // SAFETY: it is a child of this thread that nobody has reaped.
+            unsafe {
+                libc::kill(self.pid, libc::SIGKILL);
+                libc::waitpid(self.pid, ptr::null_mut(), libc::__WALL);
+            }
+        }
+    }
+}
+
+/// Runs an observer on a thread of its own with every signal blocked: its children are its own
+/// to wait for, the caller's affinity stays as it is, and signals to this process go to others.
+pub(crate) fn alone<T: Send>(observe: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    thread::scope(|scope| {
+        let observer = move || {
+            pthread_sigmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None)
+                .map_err(|e| Error::io("block signals", e))?;
+            observe()
+        };
+        let thread = thread::Builder::new()
+            .name("observer".to_owned())
+            .spawn_scoped(scope, observer)
+            .map_err(|e| Error::io("start a thread", e))?;
+        thread
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Lets SIGCHLD through on a thread made by [`alone`] that is about to wait for many stops, once
+/// its children are forked. Each stop sends one (ptrace(2)). Most programs ignore it; but where
+/// the tracer blocks it, it is kept, and wakes another thread of the process for nothing.
+pub(crate) fn let_sigchld_through() -> Result<()> {
+    let mut set = SigSet::empty();
+    set.add(Signal::SIGCHLD);
+    pthread_sigmask(SigmaskHow::SIG_UNBLOCK, Some(&set), None)
+        .map_err(|e| Error::io("unblock SIGCHLD", e))
+}
+
+/// Keeps this thread, and so its later children, on the processor it is on. Two processes that
+/// take turns run ten times faster on one than on two. Where it is not permitted, all is slower.
+pub(crate) fn pin() {
+    let Ok(here) = sched_getcpu() else { return };
+    let mut set = CpuSet::new();
+    if set.set(here).is_ok() {
+        let _ = sched_setaffinity(Pid::from_raw(0), &set);
+    }
+}
+
+/// A pipe, closed on exec, both ends outside of the standard streams.
+fn pipe() -> Result<(OwnedFd, OwnedFd)> {
+    let (read, write) = pipe2(OFlag::O_CLOEXEC).map_err(|e| Error::io("pipe", e))?;
+    Ok((
+        streams::above_standard(read)?,
+        streams::above_standard(write)?,
+    ))
+}

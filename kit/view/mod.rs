@@ -1,0 +1,157 @@
+//! How facts are printed: for people as tables, for machines as JSON, for readers of a page as
+//! Markdown.
+//!
+//! A view measures nothing. It turns facts into a [`Page`] once; the terminal and the Markdown
+//! writer both take that page, and JSON takes the facts themselves.
+
+pub mod count;
+pub mod image;
+pub mod json;
+pub mod markdown;
+pub mod report;
+pub mod subject;
+pub mod table;
+pub mod trace;
+
+pub use table::Terminal;
+
+/// What facts are printed as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Tables that fit the terminal.
+    #[default]
+    Table,
+    /// One JSON object, its schema named in it.
+    Json,
+    /// Tables as GitHub shows them.
+    Markdown,
+}
+
+/// What is printed, from top to bottom.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    parts: Vec<Part>,
+}
+
+/// One part of a page.
+#[derive(Clone, Debug)]
+enum Part {
+    Heading(String),
+    Table(Table),
+    Note(String),
+}
+
+impl Page {
+    /// An empty page.
+    pub fn new() -> Self {
+        Page::default()
+    }
+
+    /// Adds what the next parts are about.
+    pub fn heading(mut self, text: impl Into<String>) -> Self {
+        self.parts.push(Part::Heading(text.into()));
+        self
+    }
+
+    /// Adds a table; one without rows is left out.
+    pub fn table(mut self, table: Table) -> Self {
+        if !table.rows.is_empty() {
+            self.parts.push(Part::Table(table));
+        }
+        self
+    }
+
+    /// Adds a line of text.
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.parts.push(Part::Note(text.into()));
+        self
+    }
+
+    /// Adds all parts of another page.
+    pub fn page(mut self, other: Page) -> Self {
+        self.parts.extend(other.parts);
+        self
+    }
+}
+
+/// Rows under named columns. Every row has as many cells as there are columns.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+/// A column's name, and the side that its cells keep to.
+#[derive(Clone, Debug)]
+pub struct Column {
+    name: String,
+    side: Side,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// A column of text.
+pub fn text(name: impl Into<String>) -> Column {
+    Column {
+        name: name.into(),
+        side: Side::Left,
+    }
+}
+
+/// A column of numbers: kept to the right, and never broken over two lines.
+pub fn number(name: impl Into<String>) -> Column {
+    Column {
+        name: name.into(),
+        side: Side::Right,
+    }
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
+        Table {
+            columns: columns.into_iter().collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row. Cells that it lacks are empty, and those beyond the last column are dropped.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
+        row.resize(self.columns.len(), String::new());
+        self.rows.push(row);
+    }
+
+    /// Whether its columns have names; if none has, no header is printed.
+    fn has_header(&self) -> bool {
+        self.columns.iter().any(|column| !column.name.is_empty())
+    }
+}
+
+/// Several words as one cell: `none` where there is not one.
+pub fn list(words: &[impl AsRef<std::ffi::OsStr>]) -> String {
+    if words.is_empty() {
+        return "none".into();
+    }
+    let words = words
+        .iter()
+        .map(|word| crate::subject::escape(word.as_ref()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// `yes` or `no`.
+pub fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+/// `1 byte`, `2 bytes`: a number and what it counts, a plain plural by `s`.
+pub fn counted(number: impl Into<u64>, of: &str) -> String {
+    match number.into() {
+        1 => format!("1 {of}"),
+        n => format!("{n} {of}s"),
+    }
+}

@@ -1,0 +1,220 @@
+//! A page for a terminal, or for a pipe.
+
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, ContentLineStyle,
+    LineStyle, TableStyle, Width,
+};
+
+use super::{Column, Page, Part, Side, Table, text};
+
+/// What is printed to: how wide it is, and whether it shows bold letters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its columns; without a limit, nothing is wrapped.
+    pub width: Option<u16>,
+    /// Whether it shows bold letters.
+    pub bold: bool,
+}
+
+/// No borders: a line under the header, and space between columns.
+const STYLE: TableStyle = TableStyle::new()
+    .header_lines(ContentLineStyle::none())
+    .header_separator(LineStyle::none().fill('-').junction('-'))
+    .content_lines(ContentLineStyle::none());
+
+/// The space between two columns: one of padding, one where a border would be.
+const GAP: u16 = 2;
+
+/// A word of more letters, a path for one, may be broken over two lines.
+const LONG: usize = 24;
+
+impl Terminal {
+    /// The caller's stdout. A pipe or a file has no width and no bold letters; `NO_COLOR` with
+    /// any value (<https://no-color.org>) turns bold letters off.
+    pub fn stdout() -> Self {
+        let table = comfy_table::Table::new();
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Terminal {
+            // A terminal that was never told its size says 0.
+            width: table.width().filter(|width| *width > 0),
+            bold: table.is_tty() && !no_color,
+        }
+    }
+}
+
+/// The page as text.
+pub fn render(page: &Page, terminal: Terminal) -> String {
+    let mut out = String::new();
+    if page.parts.is_empty() {
+        return out;
+    }
+    for part in &page.parts {
+        // A blank line before each heading and around each table.
+        let after_table = out.is_empty() || out.ends_with("\n\n");
+        match part {
+            Part::Heading(title) => {
+                if !after_table {
+                    out.push('\n');
+                }
+                let (on, off) = if terminal.bold {
+                    ("\x1b[1m", "\x1b[0m")
+                } else {
+                    ("", "")
+                };
+                out.push_str(&format!("{on}{title}{off}\n"));
+            }
+            Part::Table(table) => out.push_str(&format!("{}\n\n", lay_out(table, terminal))),
+            Part::Note(line) => out.push_str(&format!("{line}\n")),
+        }
+    }
+    format!("{}\n", out.trim_end())
+}
+
+fn lay_out(table: &Table, terminal: Terminal) -> String {
+    let needed = (0..table.columns.len())
+        .map(|index| least(table, index).saturating_add(GAP))
+        .fold(0, u16::saturating_add);
+    // There is no gap after the last column.
+    let too_narrow = terminal
+        .width
+        .is_some_and(|width| needed > width.saturating_add(GAP));
+    if too_narrow && table.has_header() {
+        return columns(&upright(table), terminal).trim_fmt();
+    }
+    columns(table, terminal).trim_fmt()
+}
+
+/// How narrow a column may get: its longest word or number is not broken, unless it is a word
+/// that is too long. Its name does not count.
+fn least(table: &Table, index: usize) -> u16 {
+    let words = table
+        .rows
+        .iter()
+        .flat_map(|row| row[index].split_whitespace());
+    let longest = words.map(|word| word.chars().count()).max().unwrap_or(0);
+    longest.min(LONG) as u16
+}
+
+/// The table where the terminal is too narrow for its columns: a line for each cell, the
+/// column's name before it.
+fn upright(table: &Table) -> Table {
+    let mut lines = Table::new([text(""), text("")]);
+    for (index, row) in table.rows.iter().enumerate() {
+        if index > 0 {
+            lines.row(["", ""]);
+        }
+        for (column, cell) in table.columns.iter().zip(row) {
+            lines.row([&column.name, cell]);
+        }
+    }
+    lines
+}
+
+fn columns(table: &Table, terminal: Terminal) -> comfy_table::Table {
+    let mut out = comfy_table::Table::new();
+    out.force_no_tty().load_style(STYLE);
+    if let Some(width) = terminal.width {
+        out.set_width(width)
+            .set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    if terminal.bold {
+        out.enforce_styling();
+    }
+    if table.has_header() {
+        out.set_header(table.columns.iter().map(|column| {
+            let cell = cell(column, &column.name);
+            if terminal.bold {
+                cell.add_attribute(Attribute::Bold)
+            } else {
+                cell
+            }
+        }));
+    }
+    for row in &table.rows {
+        out.add_row(
+            table
+                .columns
+                .iter()
+                .zip(row)
+                .map(|(column, text)| cell(column, text)),
+        );
+    }
+    let last = table.columns.len().saturating_sub(1);
+    for index in 0..=last {
+        if let Some(laid_out) = out.column_mut(index) {
+            laid_out.set_padding((0, if index < last { GAP - 1 } else { 0 }));
+            let least = least(table, index);
+            laid_out.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+        }
+    }
+    out
+}
+
+fn cell(column: &Column, text: &str) -> Cell {
+    Cell::new(text).set_alignment(match column.side {
+        Side::Left => CellAlignment::Left,
+        Side::Right => CellAlignment::Right,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::number;
+
+    fn page() -> Page {
+        let mut table = Table::new([text("call"), number("times")]);
+        table.row(["execve", "1"]);
+        table.row(["exit_group", "1200"]);
+        Page::new().heading("true").table(table).note("fixed")
+    }
+
+    #[test]
+    fn a_pipe_gets_plain_lines_and_numbers_to_the_right() {
+        assert_eq!(
+            render(&page(), Terminal::default()),
+            "true\n\
+             call        times\n\
+             -----------------\n\
+             execve          1\n\
+             exit_group   1200\n\
+             \n\
+             fixed\n"
+        );
+    }
+
+    #[test]
+    fn a_terminal_gets_a_bold_heading_and_header() {
+        let text = render(
+            &page(),
+            Terminal {
+                width: Some(80),
+                bold: true,
+            },
+        );
+        assert!(
+            text.starts_with("\x1b[1mtrue\x1b[0m\n\x1b[1mcall"),
+            "{text:?}"
+        );
+        assert!(text.contains("exit_group   1200\n"), "{text:?}");
+    }
+
+    #[test]
+    fn neither_a_number_nor_a_short_word_is_broken_however_narrow_the_terminal() {
+        let mut table = Table::new([text("kind"), number("offset"), number("address")]);
+        table.row(["GNU_STACK", "0x123456789", "0x7fffffffffff"]);
+        for width in [25, 30, 40, 80] {
+            let terminal = Terminal {
+                width: Some(width),
+                bold: false,
+            };
+            let text = render(&Page::new().table(table.clone()), terminal);
+            for word in ["GNU_STACK", "0x123456789", "0x7fffffffffff"] {
+                assert!(text.contains(word), "{width}: {text}");
+            }
+            for line in text.lines() {
+                assert!(line.len() <= width.into(), "{width}: {line}");
+            }
+        }
+    }
+}

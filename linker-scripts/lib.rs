@@ -1,0 +1,84 @@
+//! How a program's file is laid out: one linker script a layout, for use from a build script.
+//!
+//! ```no_run
+//! // no_run: prints instructions for cargo. build.rs of a program:
+//! linker_scripts::link();
+//! ```
+//!
+//! A linker script replaces all that the linker would decide: which section goes where, what
+//! the headers say, what is left out. The scripts are meant to be read: each byte that they write
+//! is explained there.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// A way to lay out a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// `bare.ld`: two headers, code, constants. For running.
+    Bare,
+    /// `elf.ld`: the same, as an ordinary ELF with sections, symbols and debug information. For
+    /// gdb and objdump.
+    Elf,
+    /// `golf.ld`: 73 bytes, headers laid over each other. For the museum.
+    Golf,
+}
+
+impl Layout {
+    /// Where its linker script is.
+    pub fn script(self) -> PathBuf {
+        let name = match self {
+            Layout::Bare => "bare.ld",
+            Layout::Elf => "elf.ld",
+            Layout::Golf => "golf.ld",
+        };
+        folder().join(name)
+    }
+
+    /// The layout for the profile being built, from a build script: a profile with debug
+    /// information gets [`Layout::Elf`], any other [`Layout::Bare`].
+    pub fn of_profile() -> Self {
+        match env::var("DEBUG").as_deref() {
+            Ok("false") | Err(_) => Layout::Bare,
+            Ok(_) => Layout::Elf,
+        }
+    }
+}
+
+fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Lays out all programs of the package, by [`Layout::of_profile`]. For a build script.
+pub fn link() {
+    instruct("bins", Layout::of_profile());
+}
+
+/// Lays out one program of the package. For a build script.
+pub fn link_bin(name: &str, layout: Layout) {
+    instruct(&format!("bin={name}"), layout);
+}
+
+/// Tells cargo how to link `which`.
+fn instruct(which: &str, layout: Layout) {
+    let args = [
+        // No start files and no libraries of the C compiler; a fixed address instead of PIE.
+        "-nostartfiles".into(),
+        "-nostdlib".into(),
+        "-static".into(),
+        "-no-pie".into(),
+        // None of what linkers add by themselves: no build id, no RELRO, no gaps between pages.
+        "-Wl,--build-id=none".into(),
+        "-Wl,-z,norelro".into(),
+        "-Wl,-z,noexecstack".into(),
+        // Strings as they come: rust-lld would sort and merge them, GNU ld would not.
+        "-Wl,-O0".into(),
+        format!("-L{}", folder().display()),
+        format!("-T{}", layout.script().display()),
+    ];
+    for arg in args {
+        let arg: String = arg;
+        println!("cargo::rustc-link-arg-{which}={arg}");
+    }
+    println!("cargo::rerun-if-changed={}", folder().display());
+}
