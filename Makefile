@@ -1,0 +1,35 @@
+# `make` does the main job; `make help` lists the rest.
+
+# What is built is looked for in target/, so cargo is to put it there.
+unexport CARGO_TARGET_DIR
+
+.PHONY: all programs elf kit report deps test clean help
+
+all: report ## Sets up what is missing, builds, and compares the programs with their peers
+
+programs: ## Builds the programs only, into target/bare/NAME
+	cargo build --profile bare -p bins
+
+elf: ## Builds the programs as ordinary files with symbols, for gdb and objdump, into target/elf/NAME
+	cargo build --profile elf -p bins
+
+kit: ## Builds the command, target/release/barest
+	cargo build --release -p barest
+
+report: deps programs kit ## Measures all, prints the table and writes it into target/report
+	target/release/barest report --programs target/bare --peers tests/peers/peers.toml --out target/report
+
+deps: ## Installs what the peers and the tests need, where it is missing
+	@sh tests/deps.sh
+
+test: deps ## Sets up what is missing and passes the tests: format, lints, docs, all tests
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
+	cargo test --workspace
+
+clean: ## Removes all that was built, target/
+	cargo clean
+
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))

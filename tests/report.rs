@@ -1,0 +1,182 @@
+//! The main job: all programs beside their peers, more calls in every one of them.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use barest::count::Range;
+use barest::report::{Found, Plan, Report, report};
+use common::{folder, program, target};
+use predicates::prelude::*;
+
+fn plan() -> Plan {
+    program("true");
+    Plan {
+        programs: target().join("bare"),
+        peers: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/peers.toml"),
+        build: target().join("peers"),
+        repeat: 3,
+    }
+}
+
+fn measured(report: &Report) -> impl Iterator<Item = (&str, &str, Range)> {
+    report.tables.iter().flat_map(|comparison| {
+        comparison.rows.iter().filter_map(|row| match &row.found {
+            Found::Measured(found) => Some((
+                comparison.program.as_str(),
+                row.runtime.as_str(),
+                found.calls,
+            )),
+            _ => None,
+        })
+    })
+}
+
+#[test]
+fn every_peer_with_a_libc_makes_more_calls_than_ours_and_none_makes_fewer() {
+    let report = report(&plan(), &|_| {}).unwrap();
+    let ours = |program| {
+        let mut all = measured(&report);
+        all.find(|(p, runtime, _)| *p == program && *runtime == "barest")
+            .unwrap()
+            .2
+    };
+    for (program, calls) in [
+        ("true", 2),
+        ("hello", 3),
+        ("exec", 2),
+        ("false", 2),
+        ("golf", 2),
+    ] {
+        assert_eq!(
+            ours(program),
+            Range {
+                min: calls,
+                max: calls
+            },
+            "{program}"
+        );
+    }
+    let mut compared = 0;
+    for (program, runtime, calls) in
+        measured(&report).filter(|(_, runtime, _)| *runtime != "barest")
+    {
+        let ours = ours(program).max;
+        match runtime {
+            "assembler" => assert_eq!(
+                calls,
+                Range {
+                    min: ours,
+                    max: ours
+                },
+                "{program}"
+            ),
+            _ => assert!(calls.min > ours, "{program}: {runtime}: {calls}"),
+        }
+        compared += 1;
+    }
+    // The assembler, and glibc and musl, static and dynamic: there on every machine that may pass.
+    assert!(compared >= 15, "{compared} comparisons");
+    for runtime in [
+        "glibc, static",
+        "glibc, dynamic",
+        "musl, static",
+        "musl, dynamic",
+    ] {
+        assert!(
+            measured(&report).any(|(_, r, _)| r == runtime),
+            "{runtime} was not measured"
+        );
+    }
+    assert_eq!(report.tables.len(), 6);
+}
+
+#[test]
+fn the_command_prints_one_table_and_writes_both_files() {
+    let plan = plan();
+    let out = folder("report_out").join("made/on/the/way");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_barest"));
+    command.arg("report").arg("--programs").arg(&plan.programs);
+    command
+        .arg("--peers")
+        .arg(&plan.peers)
+        .arg("--build")
+        .arg(&plan.build)
+        .arg("--out")
+        .arg(&out);
+    command
+        .assert()
+        .success()
+        .stderr("")
+        .stdout(predicate::str::is_match(r"(?m)^true +barest +2 +188 +r-x$").unwrap())
+        .stdout(predicate::str::contains("Measured on Linux "));
+    let page = fs::read_to_string(out.join("report.md")).unwrap();
+    assert!(page.contains("| true | barest | 2 | 188 | r-x |"), "{page}");
+    let facts: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("report.json")).unwrap()).unwrap();
+    assert_eq!(facts["schema"], "barest.report/1");
+    assert_eq!(
+        facts["facts"][0]["tables"][0]["rows"][0]["found"]["measured"]["calls"]["max"],
+        2
+    );
+    // Nothing half-written is left.
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 2);
+}
+
+#[test]
+fn a_peer_whose_tool_is_missing_is_marked_and_the_rest_measured() {
+    let folder = folder("report_missing");
+    let peers = folder.join("peers.toml");
+    fs::write(
+        &peers,
+        r#"
+        [[peer]]
+        id = "nolibc"
+        name = "no such libc"
+        source = "{program}.c"
+        programs = ["true"]
+        build = ["no-such-cc {source} -o {output}"]
+        linkage = "static"
+        libc = "none"
+        needs = [{ tool = "no-such-cc", package = "no-such-dev" }]
+        "#,
+    )
+    .unwrap();
+    let plan = Plan {
+        peers,
+        build: folder.join("build"),
+        ..plan()
+    };
+    let report = report(&plan, &|_| {}).unwrap();
+    let rows = &report.tables[0].rows;
+    assert_eq!(rows.len(), 2);
+    assert!(matches!(&rows[0].found, Found::Measured(_)));
+    assert!(matches!(&rows[1].found, Found::NotInstalled(what) if what == "no-such-dev"));
+    let page = barest::view::markdown::render(&barest::view::report::page(&[report]));
+    assert!(page.contains("not installed: no-such-dev"), "{page}");
+}
+
+#[test]
+fn without_our_programs_or_the_data_file_it_is_one_line_and_exit_2() {
+    for (programs, peers, says) in [
+        (
+            "/nowhere",
+            "tests/peers/peers.toml",
+            "copy /nowhere/true (make programs builds ours)",
+        ),
+        ("/nowhere", "/no.toml", "read /no.toml"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_barest"));
+        command.current_dir(env!("CARGO_MANIFEST_DIR"));
+        command
+            .args(["report", "--programs", programs, "--peers", peers, "--out"])
+            .arg(folder("report_nothing"))
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(predicate::str::starts_with(format!("barest: {says}")))
+            .stderr(predicate::function(|text: &str| text.lines().count() == 1));
+    }
+}

@@ -1,0 +1,7 @@
+/* One line, by stdio. */
+#include <stdio.h>
+
+int main(void) {
+    puts("hello");
+    return 0;
+}
