@@ -148,7 +148,7 @@ fn main(stack: Stack) -> u8 {
     if right { call::write_all(call::STDOUT, b"right\n").is_err().into() } else { 1 }
 }
 "#;
-    let outside = Outside::new("mem_calls", MANIFEST, BUILD, main);
+    let outside = Outside::new(MANIFEST, BUILD, main);
     for level in LEVELS {
         let level = if level.parse::<u8>().is_ok() {
             level.to_owned()

@@ -9,7 +9,6 @@ const LINKERS: [&str; 2] = ["lld", "bfd"];
 #[test]
 fn a_program_without_an_entry_is_told_to_write_one() {
     let program = Outside::with_main(
-        "no_start",
         "#![no_std]
          #![no_main]
          use shims as _;
@@ -28,7 +27,6 @@ fn a_program_without_an_entry_is_told_to_write_one() {
 #[test]
 fn a_writable_static_is_refused_with_what_to_do() {
     let program = Outside::with_main(
-        "writable_static",
         "#![no_std]
          #![no_main]
          use core::sync::atomic::{AtomicU8, Ordering};
@@ -50,7 +48,6 @@ fn a_writable_static_is_refused_with_what_to_do() {
 #[test]
 fn zeroed_statics_are_writable_data_too() {
     let program = Outside::with_main(
-        "zeroed_static",
         "#![no_std]
          #![no_main]
          use core::sync::atomic::{AtomicU64, Ordering};
@@ -67,7 +64,6 @@ fn zeroed_statics_are_writable_data_too() {
 #[test]
 fn a_section_of_another_name_is_refused_rather_than_put_anywhere() {
     let program = Outside::with_main(
-        "other_section",
         "#![no_std]
          #![no_main]
          shims::entry!(main);
@@ -87,7 +83,6 @@ fn a_section_of_another_name_is_refused_rather_than_put_anywhere() {
 #[test]
 fn a_program_with_the_standard_library_is_told_that_it_has_it() {
     let program = Outside::with_main(
-        "std_by_entry",
         "#![no_main]
          shims::entry!(main);
          fn main(_: shims::Stack) -> u8 { println!(\"hi\"); 0 }",
@@ -103,7 +98,6 @@ fn a_program_with_the_standard_library_is_told_that_it_has_it() {
 #[test]
 fn a_program_with_the_standard_library_and_its_own_start_is_told_by_the_layout() {
     let program = Outside::with_main(
-        "std_by_layout",
         "#![no_main]
          #[unsafe(no_mangle)]
          extern \"C\" fn _start() -> ! { println!(\"hi\"); std::process::exit(0) }",
@@ -118,7 +112,6 @@ fn a_program_with_the_standard_library_and_its_own_start_is_told_by_the_layout()
 #[test]
 fn a_main_of_the_wrong_type_is_named() {
     let program = Outside::with_main(
-        "wrong_main",
         "#![no_std]
          #![no_main]
          shims::entry!(main);
@@ -133,17 +126,14 @@ fn a_main_of_the_wrong_type_is_named() {
 
 #[test]
 fn a_status_that_is_no_byte_is_refused() {
-    let program = Outside::with_main(
-        "wide_status",
-        "#![no_std]\n#![no_main]\nshims::entry!(exit 256);",
-    );
+    let program = Outside::with_main("#![no_std]\n#![no_main]\nshims::entry!(exit 256);");
     let said = program.refusal(&["--release"], "lld");
     assert!(said.contains("literal out of range for `u8`"), "{said}");
 }
 
 #[test]
 fn mold_is_told_which_linker_to_use_instead() {
-    let program = Outside::with_main("mold", "#![no_std]\n#![no_main]\nshims::entry!(exit 0);");
+    let program = Outside::with_main("#![no_std]\n#![no_main]\nshims::entry!(exit 0);");
     let said = program.refusal(&["--release"], "mold");
     let line = said
         .lines()
@@ -156,7 +146,6 @@ fn mold_is_told_which_linker_to_use_instead() {
 #[test]
 fn functions_of_a_library_by_gnu_ld_are_refused_rather_than_linked_to_wrong_addresses() {
     let program = Outside::with_main(
-        "gnu_ld",
         "#![no_std]
          #![no_main]
          shims::entry!(main);
@@ -177,7 +166,6 @@ fn functions_of_a_library_by_gnu_ld_are_refused_rather_than_linked_to_wrong_addr
 fn a_package_that_forgot_its_build_script_is_refused_by_the_c_compiler() {
     // Without the layout there are start files, which want a C `main`.
     let program = Outside::new(
-        "no_build_script",
         MANIFEST,
         &BUILD.replace("linker_scripts::link()", ""),
         "#![no_std]\n#![no_main]\nshims::entry!(exit 0);",

@@ -10,7 +10,8 @@ use barest::Subject;
 use barest::assertions::exactly;
 use barest::trace::trace;
 use common::outside::Outside;
-use common::{cargo, folder, succeed};
+use common::{cargo, succeed};
+use tempfile::TempDir;
 
 /// The files of the README's example: each a code block headed by its name.
 fn readme() -> [String; 3] {
@@ -30,7 +31,8 @@ fn the_readme_s_program_is_ten_lines_and_makes_its_three_calls() {
         .iter()
         .sum::<usize>();
     assert!(lines <= 10, "{lines} lines");
-    let mine = Outside::new("readme", &manifest, &build, &main).program(&["--release"], "lld");
+    let outside = Outside::new(&manifest, &build, &main);
+    let mine = outside.program(&["--release"], "lld");
     Command::new(&mine).assert().success().stdout("mine\n");
     trace(&Subject::new(&mine))
         .unwrap()
@@ -43,7 +45,7 @@ fn the_readme_s_program_is_ten_lines_and_makes_its_three_calls() {
 #[test]
 fn the_readme_s_program_works_in_the_dev_profile_and_by_gnu_ld_too() {
     let [manifest, build, main] = readme();
-    let mine = Outside::new("readme_dev", &manifest, &build, &main);
+    let mine = Outside::new(&manifest, &build, &main);
     for linker in ["lld", "bfd"] {
         for args in [&["--release"][..], &[]] {
             Command::new(mine.program(args, linker))
@@ -58,7 +60,8 @@ fn the_readme_s_program_works_in_the_dev_profile_and_by_gnu_ld_too() {
 fn a_git_dependency_works_as_a_path_does() {
     // A repository of what the dependency needs, as it is in the working tree.
     let root = env!("CARGO_MANIFEST_DIR");
-    let repository = folder("git_repository");
+    let repository = TempDir::with_prefix("barest-").unwrap();
+    let repository = repository.path();
     let list = succeed(Command::new("git").current_dir(root).args([
         "ls-files",
         "--cached",
@@ -79,7 +82,7 @@ fn a_git_dependency_works_as_a_path_does() {
     let git = |args: &[&str]| {
         succeed(
             Command::new("git")
-                .current_dir(&repository)
+                .current_dir(repository)
                 .args(["-c", "user.name=test", "-c", "user.email=test@localhost"])
                 .args(args),
         )
@@ -97,12 +100,12 @@ fn a_git_dependency_works_as_a_path_does() {
             &format!(".git = \"{url}\""),
         );
     assert_eq!(manifest.matches(&url).count(), 2);
-    let mine = Outside::new("git_dependency", &manifest, &build, &main);
+    let mine = Outside::new(&manifest, &build, &main);
     // Not --offline: cargo clones the repository, from this machine.
     succeed(
         cargo()
             .current_dir(mine.folder())
-            .env("CARGO_HOME", folder("git_cargo_home"))
+            .env("CARGO_HOME", mine.folder().join("cargo_home"))
             .args(["build", "--quiet", "--release"]),
     );
     Command::new(mine.folder().join("target/release/mine"))

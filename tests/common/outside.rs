@@ -4,11 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::{cargo, folder};
+use tempfile::TempDir;
 
-/// A package `mine` in a new folder, with a `barest` beside it that is this project.
+use super::cargo;
+
+/// A package `mine` in a temporary folder, with a `barest` beside it that is this project. Not
+/// in the target folder: cargo would take what lies there for a part of this workspace.
 pub struct Outside {
     folder: PathBuf,
+    _root: TempDir,
 }
 
 /// Its manifest, unless a test brings its own.
@@ -24,10 +28,11 @@ profile.release = { panic = "abort", opt-level = "z", lto = true, codegen-units 
 pub const BUILD: &str = "fn main() { linker_scripts::link() }";
 
 impl Outside {
-    pub fn new(name: &str, manifest: &str, build: &str, main: &str) -> Self {
-        let root = folder(name);
-        std::os::unix::fs::symlink(env!("CARGO_MANIFEST_DIR"), root.join("barest")).unwrap();
-        let folder = root.join("mine");
+    pub fn new(manifest: &str, build: &str, main: &str) -> Self {
+        let root = TempDir::with_prefix("barest-").unwrap();
+        let barest = root.path().join("barest");
+        std::os::unix::fs::symlink(env!("CARGO_MANIFEST_DIR"), barest).unwrap();
+        let folder = root.path().join("mine");
         fs::create_dir_all(folder.join("src")).unwrap();
         for (file, text) in [
             ("Cargo.toml", manifest),
@@ -36,12 +41,15 @@ impl Outside {
         ] {
             fs::write(folder.join(file), text).unwrap();
         }
-        Outside { folder }
+        Outside {
+            folder,
+            _root: root,
+        }
     }
 
     /// With the usual manifest and build script.
-    pub fn with_main(name: &str, main: &str) -> Self {
-        Outside::new(name, MANIFEST, BUILD, main)
+    pub fn with_main(main: &str) -> Self {
+        Outside::new(MANIFEST, BUILD, main)
     }
 
     pub fn folder(&self) -> &Path {
