@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use barest::assertions::{at_most, exactly, never};
 use barest::count::{Range, count};
 use barest::exit::Exit;
+use barest::peers::Availability;
 use barest::trace::{Arch, Trace, trace};
 use barest::{Error, Stream, Subject};
 use predicates::prelude::*;
@@ -158,6 +159,32 @@ fn counts_equal_strace_line_for_line() {
         assert_eq!((seen.restarts(), seen.threads, seen.processes), (0, 1, 1));
         assert_eq!(seen.exit, Exit::Exited(0));
     }
+}
+
+#[test]
+fn counts_equal_strace_on_every_peer() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/peers.toml");
+    let peers = barest::peers::load(&data).unwrap();
+    let mut compared = 0;
+    for peer in barest::peers::prepare_all(&peers, &target.join("peers"), |_, _| {}) {
+        let Availability::Ready { programs } = peer.unwrap() else {
+            // tests/peers.rs says which, and fails where one may not be missing.
+            continue;
+        };
+        for built in programs {
+            let args = if built.program == "exec" {
+                &["/bin/true"][..]
+            } else {
+                &[]
+            };
+            let subject = Subject::new(&built.path).args(args);
+            let ours = by_thread(&run(&subject));
+            assert_eq!(ours, strace(&subject), "{}, {}", built.peer, built.program);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 20, "{compared} programs");
 }
 
 #[test]
