@@ -3,7 +3,7 @@
 # What is built is looked for in target/, so cargo is to put it there.
 unexport CARGO_TARGET_DIR
 
-.PHONY: all programs elf kit report deps test clean help
+.PHONY: all programs elf kit report deps test bench clean help
 
 all: report ## Sets up what is missing, builds, and compares the programs with their peers
 
@@ -27,6 +27,9 @@ test: deps ## Sets up what is missing and passes the tests: format, lints, docs,
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	cargo test --workspace
+
+bench: deps programs ## Measures what the kit must reach in speed and precision, beside what is asked
+	cargo bench --bench kit
 
 clean: ## Removes all that was built, target/
 	cargo clean

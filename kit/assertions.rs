@@ -1,7 +1,8 @@
-//! What a test can demand of a trace.
+//! What a test can demand of what was measured.
 //!
 //! The demands are predicates as those of the `predicates` crate, which combines them.
-//! [`Trace::assert`] panics when one is not met, and shows what differs:
+//! [`Trace::assert`] panics when one is not met, and shows what differs; so does
+//! [`Steps::assert`](crate::steps::Steps::assert).
 //!
 //! ```
 //! use barest::Subject;
@@ -23,12 +24,21 @@
 //! # Ok::<(), barest::Error>(())
 //! ```
 
+mod bounds;
+mod steps;
+
 use std::fmt;
 
 use predicates_core::Predicate;
 use predicates_core::reflection::{Case, PredicateReflection, Product};
 use predicates_tree::CaseTreeExt;
 use similar::{ChangeTag, TextDiff};
+
+pub use bounds::{
+    HasMemory, Limit, Proportion, bytes_at_most, faults_at_most, memory_at_most, ratio_at_least,
+    ratio_at_most,
+};
+pub use steps::{Cpuid, InstructionsAtMost, cpuid, instructions_at_most};
 
 use crate::trace::Trace;
 

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::subject::{Subject, escaped};
-use crate::trace::{Trace, trace};
+use crate::trace::{Method, Trace, trace_by};
 
 /// How many system calls a subject makes.
 #[derive(Clone, Debug, Serialize)]
@@ -37,8 +37,11 @@ pub struct Count {
     pub fixed: bool,
     /// All calls that the program made, execve and exit included, restarts not.
     pub total: Range,
-    /// How many of the program's calls the kernel began again after a signal.
-    pub restarts: Range,
+    /// How they were looked at.
+    pub method: Method,
+    /// How many of the program's calls the kernel began again after a signal. None where that
+    /// cannot be seen.
+    pub restarts: Option<Range>,
     /// The calls by name: the most frequent first, by the most that a run made of them;
     /// those of equal number by name.
     pub calls: Vec<NameCount>,
@@ -74,7 +77,7 @@ pub struct Range {
 
 impl Range {
     /// The range of some numbers; 0 of none.
-    fn of(numbers: impl Iterator<Item = usize> + Clone) -> Self {
+    pub(crate) fn of(numbers: impl Iterator<Item = usize> + Clone) -> Self {
         Range {
             min: numbers.clone().min().unwrap_or(0),
             max: numbers.max().unwrap_or(0),
@@ -127,14 +130,20 @@ impl Run {
 
 /// Runs a subject `repeat` times, at least once, and counts its calls.
 ///
-/// Fails as [`trace`] does, at the first run that fails.
+/// Fails as [`trace`](fn@crate::trace::trace) does, at the first run that fails.
 pub fn count(subject: &Subject, repeat: usize) -> Result<Count> {
-    count_each(subject, repeat, |_| {})
+    count_each(subject, repeat, Method::Syscalls, |_| {})
 }
 
-/// Counts as [`count`] does, and shows the trace of each run to `see` before it is dropped.
-pub fn count_each(subject: &Subject, repeat: usize, mut see: impl FnMut(&Trace)) -> Result<Count> {
-    let first = trace(subject)?;
+/// Counts as [`count`] does, by either method, and shows the trace of each run to `see` before
+/// it is dropped.
+pub fn count_each(
+    subject: &Subject,
+    repeat: usize,
+    method: Method,
+    mut see: impl FnMut(&Trace),
+) -> Result<Count> {
+    let first = trace_by(subject, method)?;
     see(&first);
     let mut runs = vec![Run::of(&first)];
     let Trace {
@@ -146,7 +155,7 @@ pub fn count_each(subject: &Subject, repeat: usize, mut see: impl FnMut(&Trace))
     } = first;
     let mut exits = vec![exit];
     for _ in 1..repeat {
-        let next = trace(&subject)?;
+        let next = trace_by(&subject, method)?;
         see(&next);
         runs.push(Run::of(&next));
         if !exits.contains(&next.exit) {
@@ -181,7 +190,8 @@ pub fn count_each(subject: &Subject, repeat: usize, mut see: impl FnMut(&Trace))
         runs: runs.len(),
         fixed,
         total,
-        restarts,
+        method,
+        restarts: (method == Method::Syscalls).then_some(restarts),
         calls,
         exits,
         processes,

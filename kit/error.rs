@@ -37,6 +37,14 @@ pub enum Error {
         /// The limit, in seconds.
         seconds: f64,
     },
+    /// It ran, but not in a way that can be measured.
+    #[error("{subject}: {reason}")]
+    NotMeasured {
+        /// The subject, or what was asked of it.
+        subject: String,
+        /// What it did, and what to do.
+        reason: String,
+    },
     /// A file that is not what it should be.
     #[error("{}: {reason}", escape(path.as_os_str()))]
     BadFile {

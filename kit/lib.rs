@@ -5,22 +5,37 @@
 //! prints facts. Observers never print, views never measure.
 
 pub mod assertions;
+pub mod baseline;
 pub mod count;
 mod deadline;
+pub mod doctor;
 pub mod error;
 pub mod exit;
 pub mod image;
 pub mod machine;
+pub mod memory;
+mod nanoseconds;
 pub mod peers;
 pub mod report;
 mod spawn;
+pub mod steps;
 pub mod subject;
+pub mod time;
 pub mod trace;
 pub mod view;
 
+/// The page on the kit: its examples are run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/kit.md")]
+struct Page;
+
 pub use count::count;
+pub use doctor::doctor;
 pub use error::{Error, Result};
 pub use exit::Exit;
 pub use image::image;
+pub use memory::memory;
+pub use steps::steps;
 pub use subject::{Stream, Subject};
+pub use time::time;
 pub use trace::trace;

@@ -40,6 +40,8 @@ pub(crate) struct Prepared {
     environment: Words,
     streams: Streams,
     drain: Drain,
+    /// Whether every call is to stop for the tracer by a seccomp filter.
+    filtered: bool,
 }
 
 /// Finds and checks the program of a subject and opens its streams.
@@ -57,6 +59,7 @@ pub(crate) fn prepare(subject: &Subject) -> Result<Prepared> {
         program,
         streams,
         drain,
+        filtered: false,
     })
 }
 
@@ -93,11 +96,53 @@ fn c_string(text: OsString, program: &Path) -> Result<CString> {
 }
 
 /// Why a child did not become the subject: what it did last, and the errno of that.
-/// It comes through a pipe, as bytes.
+/// It comes to the parent as two numbers, through a pipe for one.
+#[derive(Clone, Copy)]
 #[repr(C)]
-struct Failure {
-    step: Step,
+pub(crate) struct Failure {
+    step: i32,
     errno: c_int,
+}
+
+impl Failure {
+    /// What has just failed.
+    fn at(step: Step) -> Self {
+        Failure {
+            step: step as i32,
+            errno: io::Error::last_os_error().raw_os_error().unwrap_or(0),
+        }
+    }
+
+    /// The two numbers.
+    pub fn numbers(self) -> [i32; 2] {
+        [self.step, self.errno]
+    }
+
+    /// From its [`Failure::numbers`].
+    pub fn from_numbers([step, errno]: [i32; 2]) -> Self {
+        Failure { step, errno }
+    }
+
+    /// Whether the program could not be executed because somebody has it open for writing.
+    pub fn is_busy(self) -> bool {
+        self.step == Step::Exec as i32 && self.errno == libc::ETXTBSY
+    }
+
+    /// What it means for this program.
+    pub fn error(self, program: &Path) -> Error {
+        let source = io::Error::from_raw_os_error(self.errno);
+        if self.step == Step::Exec as i32 {
+            program::refused(program, source)
+        } else if self.step == Step::CloseRange as i32 {
+            Error::io("close_range (Linux 5.11 or later is needed)", source)
+        } else if self.step == Step::Signals as i32 {
+            Error::io("set the subject's signals to their defaults", source)
+        } else if self.step == Step::Filter as i32 {
+            Error::io("install a seccomp filter; count without --fast", source)
+        } else {
+            Error::io("connect the subject's streams", source)
+        }
+    }
 }
 
 /// What a child does to become the subject, in this order.
@@ -107,6 +152,7 @@ enum Step {
     Streams = 1,
     CloseRange,
     Signals,
+    Filter,
     Exec,
 }
 
@@ -121,6 +167,13 @@ impl Prepared {
         ]
     }
 
+    /// Has every call of the subject stop for a tracer that asks for it
+    /// (PTRACE_O_TRACESECCOMP), by a seccomp filter: its execve is the first.
+    pub fn filtered(mut self) -> Self {
+        self.filtered = true;
+        self
+    }
+
     /// Becomes the subject. Returns only when that fails.
     ///
     /// # Safety
@@ -128,10 +181,57 @@ impl Prepared {
     /// To be called in a child of this process only: it takes over the standard streams. Every
     /// signal must be blocked, so that no handler of the parent runs in the child.
     unsafe fn exec(&self) -> Failure {
-        let failed = |step| Failure {
-            step,
-            errno: io::Error::last_os_error().raw_os_error().unwrap_or(0),
-        };
+        // SAFETY: as this function.
+        if let Err(failure) = unsafe { self.connect() } {
+            return failure;
+        }
+        // SAFETY: takes three numbers; marks descriptors of the child.
+        if unsafe {
+            libc::syscall(
+                libc::SYS_close_range,
+                3,
+                u32::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            )
+        } < 0
+        {
+            return Failure::at(Step::CloseRange);
+        }
+        if !default_signals() || !unblock_signals() {
+            return Failure::at(Step::Signals);
+        }
+        if self.filtered && !filter_every_call() {
+            return Failure::at(Step::Filter);
+        }
+        self.execve()
+    }
+
+    /// Becomes the subject from a process in which nothing has to be put right: each of its
+    /// descriptors is closed on exec, each of its signals at its default. These are the fewest
+    /// system calls that a start can do with: up to five before its execve. Without `execve`
+    /// it does the rest only, and returns.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Prepared::exec`]; the child may share the memory of its parent.
+    pub unsafe fn exec_cleanly(&self, execve: bool) -> std::result::Result<(), Failure> {
+        // SAFETY: as this function.
+        unsafe { self.connect()? };
+        if !unblock_signals() {
+            return Err(Failure::at(Step::Signals));
+        }
+        match execve {
+            true => Err(self.execve()),
+            false => Ok(()),
+        }
+    }
+
+    /// Connects the standard streams.
+    ///
+    /// # Safety
+    ///
+    /// To be called in a child of this process only: it takes over the standard streams.
+    unsafe fn connect(&self) -> std::result::Result<(), Failure> {
         for (fd, stream) in self.streams.iter().enumerate() {
             // SAFETY: two system calls on descriptors that are the child's own.
             let result = unsafe {
@@ -144,24 +244,14 @@ impl Prepared {
                 }
             };
             if result < 0 {
-                return failed(Step::Streams);
+                return Err(Failure::at(Step::Streams));
             }
         }
-        // SAFETY: takes three numbers; marks descriptors of the child.
-        if unsafe {
-            libc::syscall(
-                libc::SYS_close_range,
-                3,
-                u32::MAX,
-                libc::CLOSE_RANGE_CLOEXEC,
-            )
-        } < 0
-        {
-            return failed(Step::CloseRange);
-        }
-        if !default_signals() {
-            return failed(Step::Signals);
-        }
+        Ok(())
+    }
+
+    /// The last step.
+    fn execve(&self) -> Failure {
         // SAFETY: the path ends in NUL, the lists in a null pointer, and `self` holds them.
         unsafe {
             libc::execve(
@@ -170,7 +260,15 @@ impl Prepared {
                 self.environment.pointers.as_ptr(),
             );
         }
-        failed(Step::Exec)
+        Failure::at(Step::Exec)
+    }
+
+    /// What stdin, stdout and stderr are connected to, by descriptors of this process; None for
+    /// one that is closed.
+    pub fn descriptors(&self) -> [Option<RawFd>; 3] {
+        self.streams
+            .each_ref()
+            .map(|stream| stream.as_ref().map(AsRawFd::as_raw_fd))
     }
 
     /// Forks a child that waits for [`Child::release`] before it becomes the subject.
@@ -212,14 +310,15 @@ impl Prepared {
     }
 }
 
-/// Every signal at its default, none blocked. By the kernel's own calls: libc keeps
-/// two signals to itself (signal(7), nptl(7)), which a parent can have ignored all the same.
-fn default_signals() -> bool {
+/// One bit a signal: the size of a signal set that the kernel takes.
+const SET_BYTES: usize = 8;
+
+/// Every signal at its default. By the kernel's own calls: libc keeps two signals to itself
+/// (signal(7), nptl(7)), which a parent can have ignored all the same.
+pub(crate) fn default_signals() -> bool {
     const SIGNALS: c_int = 64; // _NSIG, arch/x86/include/asm/signal.h
-    const SET_BYTES: usize = 8; // one bit a signal
     // struct kernel_sigaction, all zero: SIG_DFL, no flags, no restorer, an empty mask.
     let default = [0u64; 4];
-    let empty = 0u64;
     for signal in 1..=SIGNALS {
         if signal == libc::SIGKILL || signal == libc::SIGSTOP {
             continue;
@@ -238,6 +337,37 @@ fn default_signals() -> bool {
             return false;
         }
     }
+    true
+}
+
+/// Every call of this process and of its children stops for the tracer: seccomp(2),
+/// SECCOMP_RET_TRACE. Who may not do all takes a filter only with no_new_privs (prctl(2)).
+fn filter_every_call() -> bool {
+    let mut code = [libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: libc::SECCOMP_RET_TRACE,
+    }];
+    let program = libc::sock_fprog {
+        len: code.len() as u16,
+        filter: code.as_mut_ptr(),
+    };
+    // SAFETY: numbers, and a program of one instruction, which is on the stack.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                0,
+                &raw const program,
+            ) == 0
+    }
+}
+
+/// No signal blocked.
+fn unblock_signals() -> bool {
+    let empty = 0u64;
     // SAFETY: the kernel reads one mask, which is on the stack.
     let result = unsafe {
         libc::syscall(
@@ -275,32 +405,18 @@ impl Child {
     /// Why a released child ended without having become the subject.
     pub fn refusal(&self) -> Error {
         let mut bytes = [0; size_of::<Failure>()];
-        let (step, errno) = match nix::unistd::read(&self.failure, &mut bytes) {
+        match nix::unistd::read(&self.failure, &mut bytes) {
             Ok(n) if n == bytes.len() => {
                 let [a, b, c, d, e, f, g, h] = bytes;
-                (
-                    i32::from_ne_bytes([a, b, c, d]),
-                    i32::from_ne_bytes([e, f, g, h]),
-                )
+                let numbers = [[a, b, c, d], [e, f, g, h]].map(i32::from_ne_bytes);
+                Failure::from_numbers(numbers).error(&self.program)
             }
-            _ => {
-                return Error::NotRunnable {
-                    path: self.program.clone(),
-                    reason: "killed by the kernel while it was loaded; \
-                             is the file intact, and is there memory for all its segments?"
-                        .to_owned(),
-                };
-            }
-        };
-        let source = io::Error::from_raw_os_error(errno);
-        if step == Step::Exec as i32 {
-            program::refused(&self.program, source)
-        } else if step == Step::CloseRange as i32 {
-            Error::io("close_range (Linux 5.11 or later is needed)", source)
-        } else if step == Step::Signals as i32 {
-            Error::io("set the subject's signals to their defaults", source)
-        } else {
-            Error::io("connect the subject's streams", source)
+            _ => Error::NotRunnable {
+                path: self.program.clone(),
+                reason: "killed by the kernel while it was loaded; \
+                         is the file intact, and is there memory for all its segments?"
+                    .to_owned(),
+            },
         }
     }
 }
@@ -349,15 +465,20 @@ pub(crate) fn let_sigchld_through() -> Result<()> {
 /// Keeps this thread, and so its later children, on the processor it is on. Two processes that
 /// take turns run ten times faster on one than on two. Where it is not permitted, all is slower.
 pub(crate) fn pin() {
-    let Ok(here) = sched_getcpu() else { return };
-    let mut set = CpuSet::new();
-    if set.set(here).is_ok() {
-        let _ = sched_setaffinity(Pid::from_raw(0), &set);
+    if let Ok(here) = sched_getcpu() {
+        let _ = pin_to(here);
     }
 }
 
+/// Keeps this thread, and so its later children, on one processor.
+pub(crate) fn pin_to(processor: usize) -> nix::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(processor)?;
+    sched_setaffinity(Pid::from_raw(0), &set)
+}
+
 /// A pipe, closed on exec, both ends outside of the standard streams.
-fn pipe() -> Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe2(OFlag::O_CLOEXEC).map_err(|e| Error::io("pipe", e))?;
     Ok((
         streams::above_standard(read)?,

@@ -46,6 +46,7 @@ pub struct Subject {
     /// Where stderr goes.
     pub stderr: Stream,
     /// How long it may run before it is killed and the measurement fails.
+    #[serde(rename = "timeout_ns", serialize_with = "crate::nanoseconds::any")]
     pub timeout: Option<Duration>,
 }
 

@@ -11,7 +11,9 @@ use predicates::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 3] = ["count", "trace", "image"];
+const COMMANDS: [&str; 7] = [
+    "count", "trace", "steps", "image", "time", "report", "doctor",
+];
 
 fn barest(args: &[&str]) -> assert_cmd::Command {
     let mut command = cargo_bin_cmd!("barest");
@@ -328,8 +330,8 @@ fn count_in_json_has_the_whole_subject() {
         (&"null".into(), &"pipe".into())
     );
     assert_eq!(
-        facts["subject"]["timeout"],
-        serde_json::json!({"secs": 2, "nanos": 500_000_000})
+        facts["subject"]["timeout_ns"],
+        serde_json::json!(2_500_000_000u64)
     );
 }
 

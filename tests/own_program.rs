@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
@@ -58,7 +59,7 @@ fn the_readme_s_program_works_in_the_dev_profile_and_by_gnu_ld_too() {
 
 #[test]
 fn a_git_dependency_works_as_a_path_does() {
-    // A repository of what the dependency needs, as it is in the working tree.
+    // A repository of this project as it is in the working tree.
     let root = env!("CARGO_MANIFEST_DIR");
     let repository = TempDir::with_prefix("barest-").unwrap();
     let repository = repository.path();
@@ -67,17 +68,13 @@ fn a_git_dependency_works_as_a_path_does() {
         "--cached",
         "--others",
         "--exclude-standard",
-        "shims",
-        "linker-scripts",
-        "bins",
-        "kit",
-        "Cargo.toml",
-        "Cargo.lock",
     ]));
-    for file in list.lines() {
+    let files = list.lines().map(|file| (file, Path::new(root).join(file)));
+    // One that was deleted and not yet committed is listed too.
+    for (file, from) in files.filter(|(_, from)| from.exists()) {
         let to = repository.join(file);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(format!("{root}/{file}"), to).unwrap();
+        fs::copy(from, to).unwrap();
     }
     let git = |args: &[&str]| {
         succeed(

@@ -7,9 +7,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
+use std::thread;
 
 use barest::image::Linkage;
 use barest::peers::{self, Availability, Built, Peer};
+use barest::steps::{Until, steps};
 use barest::subject::Subject;
 use barest::trace::Exit;
 use serde::Deserialize;
@@ -141,12 +143,25 @@ fn each_exec_that_fails_exits_as_env_does() {
 struct Counts {
     peers: Vec<String>,
     with: BTreeMap<String, String>,
+    /// Of `true`, by the processor's vendor.
+    #[serde(default)]
+    cpuid: BTreeMap<String, u64>,
     #[serde(flatten)]
     calls: BTreeMap<String, usize>,
 }
 
-/// The number of calls that the data file gives for a program, if its parts are of that version.
-fn known(built: &Built, counts: &[Counts]) -> Option<usize> {
+/// What counts.toml holds.
+fn counts() -> Vec<Counts> {
+    #[derive(Deserialize)]
+    struct File {
+        counts: Vec<Counts>,
+    }
+    let text = fs::read_to_string(data("counts.toml")).unwrap();
+    toml::from_str::<File>(&text).unwrap().counts
+}
+
+/// The entry of the data file for a program, if its parts are of a version that it has.
+fn known<'a>(built: &Built, counts: &'a [Counts]) -> Option<&'a Counts> {
     let parts: BTreeMap<_, _> = built
         .parts
         .iter()
@@ -155,7 +170,6 @@ fn known(built: &Built, counts: &[Counts]) -> Option<usize> {
     counts
         .iter()
         .find(|entry| entry.peers.contains(&built.peer) && entry.with == parts)
-        .map(|entry| entry.calls[&built.program])
 }
 
 /// How many calls a program makes, those of the program that it becomes left out.
@@ -173,12 +187,7 @@ fn count(path: &Path, args: &[&str]) -> usize {
 
 #[test]
 fn each_peer_makes_the_calls_known_for_its_versions() {
-    #[derive(Deserialize)]
-    struct File {
-        counts: Vec<Counts>,
-    }
-    let text = fs::read_to_string(data("counts.toml")).unwrap();
-    let counts = toml::from_str::<File>(&text).unwrap().counts;
+    let counts = counts();
 
     // Rust's count depends on the length of its path, so all run from a short one.
     let folder = TempDir::new_in("/tmp").unwrap();
@@ -186,7 +195,8 @@ fn each_peer_makes_the_calls_known_for_its_versions() {
     let mut wrong = Vec::new();
     let mut compared = Vec::new();
     for built in PROGRAMS.iter() {
-        let Some(known) = known(built, &counts) else {
+        let known = known(built, &counts).map(|entry| entry.calls[&built.program]);
+        let Some(known) = known else {
             let parts: Vec<_> = built.parts.iter().map(ToString::to_string).collect();
             let name = format!("{} of {}", built.program, built.peer);
             say(&format!(
@@ -215,6 +225,52 @@ fn each_peer_makes_the_calls_known_for_its_versions() {
     for program in ["true", "hello", "exec"] {
         assert!(compared.contains(&("gas", program)));
     }
+}
+
+/// The vendor of this machine's processor.
+fn vendor() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap();
+    let line = text.lines().find(|line| line.starts_with("vendor_id"));
+    let (_, vendor) = line.unwrap().split_once(':').unwrap();
+    vendor.trim().to_owned()
+}
+
+#[test]
+fn each_c_peer_executes_the_same_instructions_in_five_runs_and_the_known_cpuids() {
+    let (counts, vendor) = (counts(), vendor());
+    // Each on a processor of its own, as far as there are some.
+    let compared: Vec<&str> = thread::scope(|scope| {
+        let c = all("true").filter(|built| !built.peer.starts_with("rust"));
+        let threads: Vec<_> = c
+            .map(|built| (built, scope.spawn(|| cpuid_of_five_runs(built))))
+            .collect();
+        threads.into_iter().filter_map(|(built, thread)| {
+            let found = thread.join().unwrap();
+            let entry = known(built, &counts).map(|entry| &entry.cpuid);
+            let Some(&known) = entry.and_then(|known| known.get("any").or_else(|| known.get(&vendor))) else {
+                say(&format!(
+                    "not compared: CPUID in true of {}: no count is known for its versions on {vendor}",
+                    built.peer
+                ));
+                return None;
+            };
+            assert_eq!(found, known, "{}", built.peer);
+            Some(built.peer.as_str())
+        }).collect()
+    });
+    assert!(compared.contains(&"gas"), "{compared:?}");
+}
+
+/// How many CPUID a program executes, which has the same instructions in five runs.
+fn cpuid_of_five_runs(built: &Built) -> u64 {
+    let subject = Subject::new(&built.path);
+    let first = steps(&subject, Until::End).unwrap();
+    assert_eq!(first.exit, Exit::Exited(0), "{}", built.peer);
+    for _ in 1..5 {
+        let next = steps(&subject, Until::End).unwrap();
+        assert_eq!(next.images, first.images, "{}", built.peer);
+    }
+    first.total.cpuid
 }
 
 /// A peer of one program, in a folder of its own.

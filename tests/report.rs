@@ -18,6 +18,8 @@ fn plan() -> Plan {
         peers: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/peers.toml"),
         build: target().join("peers"),
         repeat: 3,
+        rounds: 0,
+        steps: false,
     }
 }
 
@@ -105,15 +107,18 @@ fn the_command_prints_one_table_and_writes_both_files() {
         .arg("--build")
         .arg(&plan.build)
         .arg("--out")
-        .arg(&out);
+        .arg(&out)
+        .args(["--rounds", "5", "--no-steps"]);
     command
         .assert()
         .success()
         .stderr("")
-        .stdout(predicate::str::is_match(r"(?m)^true +barest +2 +188 +r-x$").unwrap())
+        .stdout(
+            predicate::str::is_match(r"(?m)^true +barest +2 +- +- .* 188 +[0-9.]+ +-$").unwrap(),
+        )
         .stdout(predicate::str::contains("Measured on Linux "));
     let page = fs::read_to_string(out.join("report.md")).unwrap();
-    assert!(page.contains("| true | barest | 2 | 188 | r-x |"), "{page}");
+    assert!(page.contains("| true | barest | 2 | - | - |"), "{page}");
     let facts: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("report.json")).unwrap()).unwrap();
     assert_eq!(facts["schema"], "barest.report/1");
@@ -164,7 +169,7 @@ fn without_our_programs_or_the_data_file_it_is_one_line_and_exit_2() {
         (
             "/nowhere",
             "tests/peers/peers.toml",
-            "copy /nowhere/true (make programs builds ours)",
+            "/nowhere/true: no such program; make programs builds ours",
         ),
         ("/nowhere", "/no.toml", "read /no.toml"),
     ] {
@@ -179,4 +184,84 @@ fn without_our_programs_or_the_data_file_it_is_one_line_and_exit_2() {
             .stderr(predicate::str::starts_with(format!("barest: {says}")))
             .stderr(predicate::function(|text: &str| text.lines().count() == 1));
     }
+}
+
+#[test]
+fn a_row_has_instructions_time_faults_and_memory() {
+    let folder = folder("report_whole");
+    let peers = folder.join("peers.toml");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/true.s");
+    fs::copy(source, folder.join("true.s")).unwrap();
+    fs::write(
+        &peers,
+        r#"
+        [[peer]]
+        id = "gas"
+        name = "assembler"
+        source = "{program}.s"
+        programs = ["true"]
+        build = ["as {source} -o {object}", "ld -s -t {object} -o {output}"]
+        linkage = "static"
+        libc = "none"
+        needs = [{ tool = "as", package = "binutils" }]
+        "#,
+    )
+    .unwrap();
+    let plan = Plan {
+        peers,
+        build: folder.join("build"),
+        rounds: 40,
+        steps: true,
+        ..plan()
+    };
+    let last = std::sync::Mutex::new((0, 0));
+    let report = report(&plan, &|progress| {
+        let mut last = last.lock().unwrap();
+        assert!(progress.done > last.0);
+        *last = (progress.done, progress.of);
+    })
+    .unwrap();
+    // All the work that was announced was done.
+    let (done, of) = *last.lock().unwrap();
+    assert_eq!(done, of);
+    let rows: Vec<_> = report
+        .tables
+        .iter()
+        .flat_map(|table| table.rows.iter().map(|row| (table.program.as_str(), row)))
+        .map(|(program, row)| match &row.found {
+            Found::Measured(found) => (program, found),
+            other => panic!("{program}: {other:?}"),
+        })
+        .collect();
+    assert_eq!(rows.len(), 7);
+    for (program, found) in rows {
+        let steps = found.steps.unwrap();
+        let most = match program {
+            "true" | "false" => 4,
+            "exec" => 20,
+            "hello" => 40,
+            "golf" => 8,
+            _ => u64::MAX,
+        };
+        assert!(
+            (1..=most).contains(&steps.instructions),
+            "{program}: {steps:?}"
+        );
+        assert_eq!(steps.cpuid, 0, "{program}");
+        let time = found.time.as_ref().unwrap();
+        assert!(time.faults.min >= 1 && time.time.min_ns > 0, "{program}");
+        assert_eq!(time.memory.is_some(), program != "exec", "{program}");
+    }
+    let clock = report.tables[0].clock.as_ref().unwrap();
+    assert_eq!(clock.rounds, 40);
+    let Found::Measured(gas) = &report.tables[0].rows[1].found else {
+        panic!()
+    };
+    assert!(gas.time.as_ref().unwrap().ratio.is_some());
+    let page = barest::view::markdown::render(&barest::view::report::page(&[report]));
+    assert!(
+        page.contains("true: 40 rounds; ours against a copy of it"),
+        "{page}"
+    );
+    assert!(page.contains("One CPUID takes "), "{page}");
 }

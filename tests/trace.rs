@@ -13,10 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use barest::assertions::{at_most, exactly, never};
-use barest::count::{Range, count};
+use barest::count::{Range, count, count_each};
 use barest::exit::Exit;
 use barest::peers::Availability;
-use barest::trace::{Arch, Trace, trace};
+use barest::trace::{Arch, Method, Trace, trace, trace_by};
 use barest::{Error, Stream, Subject};
 use predicates::prelude::*;
 
@@ -281,6 +281,71 @@ fn threads_fork_vfork_and_spawn_equal_strace_in_30_runs() {
         assert_eq!(without_futex(by_thread(&seen)), expected);
         assert_eq!(without_futex(strace(&subject)), expected);
     }
+}
+
+#[test]
+fn a_filter_sees_the_same_calls_but_no_results() {
+    for name in ["hello", "architectures", "thread_exec", "mixed"] {
+        let flags: &[&str] = if name == "architectures" {
+            &["-static"]
+        } else {
+            &[]
+        };
+        let subject = Subject::new(compile(name, flags)).timeout(Duration::from_secs(20));
+        // What depends on the scheduler, in the programs with threads.
+        let fixed = |trace: &Trace| {
+            let mut threads = by_thread(trace);
+            threads
+                .iter_mut()
+                .for_each(|calls| calls.retain(|name| name != "futex" && name != "pause"));
+            threads.sort();
+            threads
+        };
+        let fast = trace_by(&subject, Method::Filter).unwrap();
+        let whole = run(&subject);
+        assert_eq!(fixed(&fast), fixed(&whole), "{name}");
+        assert_eq!(
+            (fast.processes, fast.threads),
+            (whole.processes, whole.threads)
+        );
+        assert_eq!(fast.exit, whole.exit);
+        assert!(
+            fast.calls.iter().all(|call| call.result.is_none()),
+            "{name}"
+        );
+        let arches = |trace: &Trace| {
+            trace
+                .calls
+                .iter()
+                .filter(|call| call.arch != Arch::X86_64)
+                .count()
+        };
+        assert_eq!(arches(&fast), arches(&whole), "{name}");
+    }
+}
+
+#[test]
+fn a_filter_counts_a_restarted_call_again_and_says_so() {
+    let subject = subject("restarts").arg("handler");
+    let fast = trace_by(&subject, Method::Filter).unwrap();
+    let whole = run(&subject);
+    assert!(whole.restarts() > 0);
+    assert_eq!(fast.count(), whole.count() + whole.restarts());
+    assert_eq!(fast.restarts(), 0);
+    assert!(
+        fast.notes
+            .iter()
+            .any(|note| note.contains("began again counts twice"))
+    );
+    let counted = count_each(&subject, 1, Method::Filter, |_| {}).unwrap();
+    assert_eq!(counted.restarts, None);
+    assert_eq!(
+        count(&subject, 1).unwrap().restarts,
+        Some(Range {
+            min: whole.restarts(),
+            max: whole.restarts()
+        })
+    );
 }
 
 #[test]

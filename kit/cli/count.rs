@@ -1,28 +1,24 @@
 //! `barest count 'COMMAND ARGS'…` and `barest count -- PROG ARGS`
 
-use std::ffi::OsString;
-
 use barest::assertions::{Exactly, at_most, exactly};
-use barest::trace::Trace;
+use barest::trace::{Method, Trace};
 use barest::view::Format;
-use barest::{Subject, count, view};
+use barest::{count, view};
 use predicates_core::Predicate;
 
 use super::Outcome;
+use super::baseline_args::BaselineArgs;
+use super::commands::Commands;
 use super::output::{Findings, complain};
-use super::subject_args::{SubjectArgs, program};
+use super::subject_args::SubjectArgs;
 
 /// How many system calls programs make, side by side.
 #[derive(clap::Args)]
 #[command(override_usage = "barest count [OPTIONS] 'PROG ARG...'...\n       \
                             barest count [OPTIONS] -- PROG [ARG]...")]
 pub struct Count {
-    /// Commands, each one quoted string; split into words, run without a shell.
-    #[arg(value_name = "COMMAND", required_unless_present = "program")]
-    commands: Vec<OsString>,
-    /// One program, looked up in PATH, and its arguments.
-    #[arg(last = true, value_name = "PROG", conflicts_with = "commands")]
-    program: Vec<OsString>,
+    #[command(flatten)]
+    commands: Commands,
     /// Run each so often, and say whether the counts are the same each time.
     #[arg(long, value_name = "N", default_value = "1")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
@@ -33,6 +29,12 @@ pub struct Count {
     /// Exit with 1 when a run makes more calls.
     #[arg(long, value_name = "N")]
     at_most: Option<usize>,
+    /// Stop each call once instead of twice, by a seccomp filter: half the time, but what was
+    /// restarted after a signal counts again, and set-user-ID programs gain nothing.
+    #[arg(long)]
+    fast: bool,
+    #[command(flatten)]
+    baseline: BaselineArgs,
     #[command(flatten)]
     subject: SubjectArgs,
 }
@@ -43,21 +45,20 @@ impl Count {
             exactly: self.expect.map(exactly),
             at_most: self.at_most,
         };
-        let subjects: Vec<barest::Result<Subject>> = if self.program.is_empty() {
-            let split = |line: &OsString| Subject::from_command_line(line);
-            self.commands.iter().map(split).collect()
+        let method = if self.fast {
+            Method::Filter
         } else {
-            vec![Ok(program(self.program))]
+            Method::Syscalls
         };
-
         let mut findings = Findings::new("barest.count/1");
         let mut faults = Vec::new();
-        for subject in subjects {
+        for subject in self.commands.subjects() {
             let mut fault = None;
             findings.add(subject.and_then(|subject| {
                 count::count_each(
                     &self.subject.apply(subject),
                     self.repeat as usize,
+                    method,
                     |trace| {
                         fault = fault.take().or_else(|| demands.fault(trace));
                     },
@@ -65,7 +66,8 @@ impl Count {
             }));
             faults.extend(fault);
         }
-        let outcome = findings.print(format, view::count::page);
+        let compared = self.baseline.settle(&mut findings);
+        let outcome = findings.print(format, view::count::page).max(compared);
         for fault in &faults {
             complain(fault);
         }

@@ -6,6 +6,7 @@ use barest::view;
 use barest::view::Format;
 
 use super::Outcome;
+use super::baseline_args::BaselineArgs;
 use super::output::Findings;
 
 /// What files are: size, segments, linkage, protections; read, never run.
@@ -14,6 +15,8 @@ pub struct Image {
     /// ELF files: one is shown whole, several a row each.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    baseline: BaselineArgs,
 }
 
 impl Image {
@@ -22,6 +25,7 @@ impl Image {
         for file in self.files {
             findings.add(barest::image(file));
         }
-        findings.print(format, view::image::page)
+        let compared = self.baseline.settle(&mut findings);
+        findings.print(format, view::image::page).max(compared)
     }
 }

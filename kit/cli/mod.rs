@@ -2,11 +2,17 @@
 //!
 //! A new command is one file here, and one line in each of [`Command`] and [`run`].
 
+mod baseline_args;
+mod commands;
 mod count;
+mod doctor;
 mod image;
 mod output;
+mod progress;
 mod report;
+mod steps;
 mod subject_args;
+mod time;
 mod trace;
 mod usage;
 
@@ -45,8 +51,11 @@ struct Cli {
 enum Command {
     Count(count::Count),
     Trace(trace::Trace),
+    Steps(steps::Steps),
+    Time(time::Time),
     Image(image::Image),
     Report(report::Report),
+    Doctor(doctor::Doctor),
 }
 
 /// Does what the command line says.
@@ -59,8 +68,11 @@ pub fn run() -> ExitCode {
     exit(match cli.command {
         Command::Count(command) => command.run(format),
         Command::Trace(command) => command.run(format),
+        Command::Steps(command) => command.run(format),
+        Command::Time(command) => command.run(format),
         Command::Image(command) => command.run(format),
         Command::Report(command) => command.run(format),
+        Command::Doctor(command) => command.run(format),
     })
 }
 

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
-use barest::view::{Format, Page, Terminal, json, markdown, table};
+use barest::baseline::Comparison;
+use barest::view::{self, Format, Page, Terminal, json, markdown, table};
 use serde::Serialize;
 
 use super::Outcome;
@@ -13,6 +14,7 @@ pub struct Findings<F> {
     schema: &'static str,
     facts: Vec<F>,
     errors: Vec<String>,
+    comparison: Option<Comparison>,
 }
 
 impl<F: Serialize> Findings<F> {
@@ -22,6 +24,7 @@ impl<F: Serialize> Findings<F> {
             schema,
             facts: Vec::new(),
             errors: Vec::new(),
+            comparison: None,
         }
     }
 
@@ -29,17 +32,45 @@ impl<F: Serialize> Findings<F> {
     pub fn add(&mut self, found: barest::Result<F>) {
         match found {
             Ok(facts) => self.facts.push(facts),
-            Err(error) => {
-                complain(&error);
-                self.errors.push(error.to_string());
-            }
+            Err(error) => self.fail(&error),
         }
+    }
+
+    /// Says on stderr what could not be done.
+    pub fn fail(&mut self, error: &barest::Error) {
+        complain(error);
+        self.errors.push(error.to_string());
+    }
+
+    /// Whether something could not be done.
+    pub fn failed(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    /// What was found out.
+    pub fn facts(&self) -> &[F] {
+        &self.facts
+    }
+
+    /// Keeps how the facts compare with a baseline, to be printed with them.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.comparison = Some(comparison);
     }
 
     /// Prints it all, and tells what it comes to.
     pub fn print(&self, format: Format, page: impl FnOnce(&[F]) -> Page) -> Outcome {
+        let comparison = self.comparison.as_ref();
+        let page = |facts| {
+            let page = page(facts);
+            match comparison {
+                Some(comparison) => page.page(view::baseline::page(comparison)),
+                None => page,
+            }
+        };
         let text = match format {
-            Format::Json => json::render(self.schema, &self.facts, &self.errors),
+            Format::Json => {
+                json::render_compared(self.schema, &self.facts, &self.errors, comparison)
+            }
             Format::Table => table::render(&page(&self.facts), Terminal::stdout()),
             Format::Markdown => markdown::render(&page(&self.facts)),
         };

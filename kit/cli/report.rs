@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use barest::report::{Found, Plan, Progress, Report as Facts, report};
 use barest::view::{self, Format, json, markdown};
 use barest::{Error, Result};
-use indicatif::{ProgressBar, ProgressStyle};
 use tempfile::NamedTempFile;
 
 use super::Outcome;
 use super::output::{Findings, complain};
+use super::progress;
 
 /// All programs of this project beside the same in other runtimes.
 #[derive(clap::Args)]
@@ -27,6 +27,12 @@ pub struct Report {
     /// The folder that report.md and report.json are written into.
     #[arg(long, value_name = "FOLDER", default_value = "target/report")]
     out: PathBuf,
+    /// In how many rounds each program is timed; 0 leaves times out.
+    #[arg(long, value_name = "N", default_value_t = Plan::default().rounds)]
+    rounds: usize,
+    /// Leave out instructions, which take the most time to count.
+    #[arg(long)]
+    no_steps: bool,
 }
 
 const SCHEMA: &str = "barest.report/1";
@@ -37,10 +43,11 @@ impl Report {
             programs: self.programs,
             peers: self.peers,
             build: self.build,
+            rounds: self.rounds,
+            steps: !self.no_steps,
             ..Plan::default()
         };
-        // Drawn on stderr, and only where that is a terminal.
-        let bar = ProgressBar::new(0).with_style(style());
+        let bar = progress::bar();
         let found = report(&plan, &|Progress { done, of, last }| {
             bar.set_length(of as u64);
             bar.set_position(done as u64);
@@ -61,16 +68,14 @@ impl Report {
     }
 }
 
-/// What is done, what is left, and how long that will take.
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:24} {pos}/{len} {wide_msg} {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
 /// A line on stderr for each row that failed.
 fn failures(report: &Facts) -> Outcome {
     let mut outcome = Outcome::Done;
     for comparison in &report.tables {
+        if let Some(why) = &comparison.untimed {
+            complain(&format_args!("{}: not timed: {why}", comparison.program));
+            outcome = Outcome::NotMeasured;
+        }
         for row in &comparison.rows {
             if let Found::Failed(why) = &row.found {
                 complain(&format_args!(

@@ -78,7 +78,8 @@ fn variable() -> impl TypedValueParser<Value = OsString> {
     })
 }
 
-fn seconds(text: &str) -> Result<Duration, &'static str> {
+/// A number of seconds above 0, fractions allowed.
+pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     text.parse()
         .ok()
         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())

@@ -22,7 +22,7 @@
 
 mod names;
 mod restart;
-mod tracee;
+pub(crate) mod tracee;
 mod tracer;
 
 use std::borrow::Cow;
@@ -126,5 +126,22 @@ impl Trace {
 /// leaves nothing of it running then. A subject that fails or dies by a signal is no error.
 /// Linux 5.11 or later is needed.
 pub fn trace(subject: &Subject) -> Result<Trace> {
-    spawn::alone(|| tracer::run(subject))
+    trace_by(subject, Method::Syscalls)
+}
+
+/// How calls are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Where they begin and where they end, so that results and restarts are seen.
+    #[default]
+    Syscalls,
+    /// Only where they begin, by a seccomp filter, in half the time: no call has a result, and a
+    /// restart looks like a new call. The subject runs with no_new_privs (prctl(2)).
+    Filter,
+}
+
+/// Traces as [`trace`] does, by either method.
+pub fn trace_by(subject: &Subject, method: Method) -> Result<Trace> {
+    spawn::alone(|| tracer::run(subject, method))
 }

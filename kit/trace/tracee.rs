@@ -35,7 +35,7 @@ pub(crate) struct Stopped {
 /// Why a thread stopped: ptrace(2), "Stopped states".
 #[derive(Clone, Copy)]
 pub(crate) enum Stop {
-    /// A system call begins or ends.
+    /// A system call begins or ends, or begins and a seccomp filter has it stop.
     Call,
     /// It has executed a new program. The other threads of its process are gone, and it has
     /// the leader's thread id from now on, whichever thread it was.
@@ -46,6 +46,8 @@ pub(crate) enum Stop {
     Signal(c_int),
     /// A signal has stopped its whole process, traced or not.
     Group,
+    /// It is about to end; its memory is still there.
+    Exit,
     /// Nothing of its own doing: it has just been born, or its process goes on after a group stop.
     Other,
 }
@@ -60,6 +62,8 @@ impl Stop {
             (libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE, _) => {
                 Stop::Birth
             }
+            (libc::PTRACE_EVENT_EXIT, _) => Stop::Exit,
+            (libc::PTRACE_EVENT_SECCOMP, _) => Stop::Call,
             (PTRACE_EVENT_STOP, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => {
                 Stop::Group
             }
@@ -100,14 +104,29 @@ pub(crate) fn wait() -> io::Result<Option<Report>> {
     }
 }
 
+/// What is traced whatever the tracer is after: execs, and births, so that all of them are
+/// traced; and all of them die with the tracer.
+const FAMILY: c_int = libc::PTRACE_O_EXITKILL
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACECLONE;
+
 /// Traces a running thread, its threads and its children; all of them die with the tracer.
 pub(crate) fn seize(pid: pid_t) -> io::Result<()> {
-    let options = libc::PTRACE_O_EXITKILL
-        | libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACEEXEC
-        | libc::PTRACE_O_TRACEFORK
-        | libc::PTRACE_O_TRACEVFORK
-        | libc::PTRACE_O_TRACECLONE;
+    let options = FAMILY | libc::PTRACE_O_TRACESYSGOOD;
+    request(libc::PTRACE_SEIZE, pid, 0, options as usize)
+}
+
+/// As [`seize`], but a call stops only where a seccomp filter has it stop.
+pub(crate) fn seize_filtered(pid: pid_t) -> io::Result<()> {
+    let options = FAMILY | libc::PTRACE_O_TRACESECCOMP;
+    request(libc::PTRACE_SEIZE, pid, 0, options as usize)
+}
+
+/// As [`seize`], and each of them stops once more when it is about to end.
+pub(crate) fn seize_to_the_exit(pid: pid_t) -> io::Result<()> {
+    let options = FAMILY | libc::PTRACE_O_TRACEEXIT;
     request(libc::PTRACE_SEIZE, pid, 0, options as usize)
 }
 
@@ -163,6 +182,15 @@ impl Stopped {
                     args: entry.args,
                 }
             }
+            libc::PTRACE_SYSCALL_INFO_SECCOMP => {
+                // SAFETY: `op` says that it is this one.
+                let entry = unsafe { info.u.seccomp };
+                End::Entry {
+                    arch: info.arch,
+                    number: entry.nr,
+                    args: entry.args,
+                }
+            }
             // SAFETY: `op` says that it is this one.
             libc::PTRACE_SYSCALL_INFO_EXIT => End::Exit(unsafe { info.u.exit }.sval),
             _ => return Ok(None),
@@ -187,6 +215,38 @@ impl Stopped {
         Ok(message as pid_t)
     }
 
+    /// A register, by its place in `struct user` (sys/user.h). None when it has been killed
+    /// meanwhile.
+    pub fn register(&self, offset: usize) -> io::Result<Option<u64>> {
+        alive(self.peek(libc::PTRACE_PEEKUSER, offset))
+    }
+
+    /// Eight bytes of its memory. None where it has none.
+    pub fn word(&self, address: u64) -> Option<u64> {
+        self.peek(libc::PTRACE_PEEKTEXT, address as usize).ok()
+    }
+
+    /// Where the signal comes from that it has stopped for: `si_code` of sigaction(2). None when
+    /// it has been killed meanwhile.
+    pub fn signal_code(&self) -> io::Result<Option<c_int>> {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let place = info.as_mut_ptr() as usize;
+        let answer = alive(request(libc::PTRACE_GETSIGINFO, self.tid, 0, place))?;
+        // SAFETY: plain numbers, zero where the kernel has written nothing.
+        Ok(answer.map(|()| unsafe { info.assume_init() }.si_code))
+    }
+
+    fn peek(&self, what: c_uint, address: usize) -> io::Result<u64> {
+        let mut word = 0u64;
+        let place = &raw mut word;
+        // By the kernel's own call, which writes the word; libc's returns it, as -1 does an error.
+        // SAFETY: the kernel writes one word, which is on the stack.
+        match unsafe { libc::syscall(libc::SYS_ptrace, what, self.tid, address, place) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(word),
+        }
+    }
+
     /// Goes on to the next system call, or to anything else that stops it.
     pub fn until_next_call(self, signal: c_int) -> io::Result<()> {
         self.go_on(libc::PTRACE_SYSCALL, signal)
@@ -195,6 +255,11 @@ impl Stopped {
     /// Goes on to anything but a system call.
     pub fn until_next_event(self, signal: c_int) -> io::Result<()> {
         self.go_on(libc::PTRACE_CONT, signal)
+    }
+
+    /// Goes on by one instruction, or to anything else that stops it.
+    pub fn by_one_instruction(self, signal: c_int) -> io::Result<()> {
+        self.go_on(libc::PTRACE_SINGLESTEP, signal)
     }
 
     /// Stays stopped with its process, until a SIGCONT comes.
@@ -211,6 +276,14 @@ impl Stopped {
     }
 }
 
+/// The answer of a thread. None when it has been killed while it was stopped.
+fn alive<T>(answer: io::Result<T>) -> io::Result<Option<T>> {
+    match answer {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(None),
+        answer => answer.map(Some),
+    }
+}
+
 fn request(request: c_uint, tid: pid_t, addr: usize, data: usize) -> io::Result<()> {
     // SAFETY: `data` is a number, or the address of a buffer of the size that the request takes:
     // each caller is in this file. The kernel checks the rest.
@@ -218,4 +291,21 @@ fn request(request: c_uint, tid: pid_t, addr: usize, data: usize) -> io::Result<
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
+}
+
+/// Kills traced threads and whatever they have made meanwhile, and waits until all are gone.
+/// To be called where this thread has no other children left.
+pub(crate) fn end(threads: impl Iterator<Item = pid_t>) {
+    threads.for_each(kill);
+    while let Ok(Some(report)) = wait() {
+        if let Report::Stopped(stopped) = report {
+            kill(stopped.tid);
+            let _ = stopped.until_next_event(0);
+        }
+    }
+}
+
+fn kill(tid: pid_t) {
+    // SAFETY: two numbers. The thread is traced from here and has not been reaped.
+    unsafe { libc::kill(tid, libc::SIGKILL) };
 }

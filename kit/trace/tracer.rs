@@ -8,7 +8,7 @@ use libc::{c_int, pid_t};
 
 use super::restart::{Interrupted, Place};
 use super::tracee::{self, CallStop, End, Report, Stop, Stopped};
-use super::{Arch, Call, Trace};
+use super::{Arch, Call, Method, Trace};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -17,18 +17,26 @@ use crate::subject::Subject;
 
 /// Traces one run of a subject. Every child and every traced thread of the thread that this runs
 /// on is taken for its own; see [`spawn::alone`].
-pub(super) fn run(subject: &Subject) -> Result<Trace> {
+pub(super) fn run(subject: &Subject, method: Method) -> Result<Trace> {
     let prepared = spawn::prepare(subject)?;
     let program = prepared.program.clone();
     let [path, argv, envp] = prepared.execve_arguments();
-    let notes = spawn::lost_privileges(&program).into_iter().collect();
+    let mut notes: Vec<String> = spawn::lost_privileges(&program).into_iter().collect();
 
     spawn::pin();
+    let (prepared, seize) = match method {
+        Method::Syscalls => (prepared, tracee::seize as fn(pid_t) -> io::Result<()>),
+        Method::Filter => (prepared.filtered(), tracee::seize_filtered as _),
+    };
+    if method == Method::Filter {
+        notes.push(UNSEEN.to_owned());
+    }
     let mut child = prepared.fork()?;
     let deadline = subject.timeout.map(Deadline::after).transpose()?;
     spawn::let_sigchld_through()?;
-    tracee::seize(child.pid).map_err(Error::MayNotTrace)?;
-    let mut tracer = Tracer::of(child.pid, [path, argv, envp, 0, 0, 0], deadline);
+    seize(child.pid).map_err(Error::MayNotTrace)?;
+    let execve = [path, argv, envp, 0, 0, 0];
+    let mut tracer = Tracer::of(child.pid, execve, method, deadline);
     child.release();
 
     match tracer.run()? {
@@ -48,6 +56,11 @@ pub(super) fn run(subject: &Subject) -> Result<Trace> {
         }),
     }
 }
+
+/// What a filter cannot see.
+const UNSEEN: &str = "counted by a seccomp filter: a call that a signal cut short and the kernel \
+                      began again counts twice, and a program that would gain privileges \
+                      (set-user-ID and the like) runs without them";
 
 enum Outcome {
     /// All is gone; the first process ended like this.
@@ -69,6 +82,8 @@ struct Tracer {
     first: pid_t,
     /// The arguments of the call that starts the subject, made where nothing is counted.
     execve: [u64; 6],
+    /// At which of their stops calls are looked at.
+    method: Method,
     calls: Vec<Call>,
     /// How many threads there have been, and how many of them began a process.
     born: usize,
@@ -86,7 +101,7 @@ struct Thread {
 }
 
 impl Tracer {
-    fn of(first: pid_t, execve: [u64; 6], deadline: Option<Deadline>) -> Self {
+    fn of(first: pid_t, execve: [u64; 6], method: Method, deadline: Option<Deadline>) -> Self {
         let thread = Thread {
             index: 0,
             call: None,
@@ -97,6 +112,7 @@ impl Tracer {
             early: Vec::new(),
             first,
             execve,
+            method,
             calls: Vec::new(),
             born: 1,
             processes: 1,
@@ -149,6 +165,8 @@ impl Tracer {
         }
         let mut signal = 0;
         match stopped.why {
+            // What the child does before it is the subject is not the subject's.
+            Stop::Call if self.calls.is_empty() => {}
             Stop::Call => {
                 let stop = stopped.call().map_err(|e| {
                     Error::io("PTRACE_GET_SYSCALL_INFO (Linux 5.3 or later is needed)", e)
@@ -176,12 +194,11 @@ impl Tracer {
                     .stay_stopped()
                     .map_err(|e| Error::io("PTRACE_LISTEN", e));
             }
-            Stop::Other => {}
+            Stop::Exit | Stop::Other => {}
         }
-        // What the child does before it is the subject is not the subject's.
-        let gone_on = match self.calls.is_empty() {
-            true => stopped.until_next_event(signal),
-            false => stopped.until_next_call(signal),
+        let gone_on = match self.method {
+            Method::Syscalls if !self.calls.is_empty() => stopped.until_next_call(signal),
+            _ => stopped.until_next_event(signal),
         };
         gone_on.map_err(|e| Error::io("PTRACE_SYSCALL", e))
     }
@@ -287,20 +304,6 @@ fn has_handler(tid: pid_t, signal: c_int) -> bool {
 impl Drop for Tracer {
     fn drop(&mut self) {
         self.deadline = None;
-        for &tid in self.threads.keys() {
-            kill(tid);
-        }
-        // Some may have been born meanwhile.
-        while let Ok(Some(report)) = tracee::wait() {
-            if let Report::Stopped(stopped) = report {
-                kill(stopped.tid);
-                let _ = stopped.until_next_event(0);
-            }
-        }
+        tracee::end(self.threads.keys().copied());
     }
-}
-
-fn kill(tid: pid_t) {
-    // SAFETY: two numbers. The thread is traced from here and has not been reaped.
-    unsafe { libc::kill(tid, libc::SIGKILL) };
 }

@@ -25,8 +25,12 @@ pub fn page(counts: &[Count]) -> Page {
     let any = |number: fn(&Count) -> Range, least: usize| {
         counts.iter().any(|count| number(count).max > least)
     };
-    if any(|count| count.restarts, 0) {
-        row("restarts", &|count| count.restarts.to_string());
+    let restarted = |count: &Count| count.restarts.is_some_and(|restarts| restarts.max > 0);
+    if counts.iter().any(restarted) {
+        row("restarts", &|count| match count.restarts {
+            Some(restarts) => restarts.to_string(),
+            None => "not seen".into(),
+        });
     }
     if any(|count| count.processes, 1) {
         row("processes", &|count| count.processes.to_string());

@@ -4,13 +4,17 @@
 //! A view measures nothing. It turns facts into a [`Page`] once; the terminal and the Markdown
 //! writer both take that page, and JSON takes the facts themselves.
 
+pub mod baseline;
 pub mod count;
+pub mod doctor;
 pub mod image;
 pub mod json;
 pub mod markdown;
 pub mod report;
+pub mod steps;
 pub mod subject;
 pub mod table;
+pub mod time;
 pub mod trace;
 
 pub use table::Terminal;

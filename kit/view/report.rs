@@ -1,62 +1,129 @@
 //! How a report is shown: a row for each program in each runtime.
 
+use super::time::{micros, ratio};
 use super::{Page, Table, number, text};
-use crate::image::Image;
-use crate::report::{Found, Measured, Report, Row};
+use crate::report::{Comparison, Found, Measured, Report, Row};
 
 /// The page of a report: one table of all programs in all runtimes.
 pub fn page(reports: &[Report]) -> Page {
-    reports.iter().fold(Page::new(), |page, report| {
-        let mut table = Table::new([
-            text("program"),
-            text("runtime"),
-            number("calls"),
-            number("bytes"),
-            text("mapped"),
-            text("made of"),
-        ]);
-        for comparison in &report.tables {
-            for row in &comparison.rows {
-                let head = [comparison.program.clone(), row.runtime.clone()];
-                table.row(head.into_iter().chain(cells(row)));
-            }
+    reports
+        .iter()
+        .fold(Page::new(), |page, report| page.page(one(report)))
+}
+
+fn one(report: &Report) -> Page {
+    let numbers = [
+        "calls",
+        "instructions",
+        "cpuid",
+        "faults",
+        "memory kB",
+        "bytes",
+        "start µs",
+    ];
+    let columns = [text("program"), text("runtime")]
+        .into_iter()
+        .chain(numbers.map(number))
+        .chain([number("times ours"), text("made of")]);
+    let mut table = Table::new(columns);
+    for comparison in &report.tables {
+        for row in &comparison.rows {
+            let head = [comparison.program.clone(), row.runtime.clone()];
+            table.row(head.into_iter().chain(cells(row)));
         }
-        page.table(table)
-            .note(format!("Measured on {}.", report.machine))
-            .note(
-                "calls: system calls, the execve that starts it included; of exec, those up to \
-                 its own execve. mapped: the flags of each PT_LOAD.",
-            )
+    }
+    let page = Page::new()
+        .table(table)
+        .note(format!("Measured on {}.", report.machine))
+        .note(
+            "calls: system calls, the execve that starts it included; of exec, those up to its \
+             own execve, and so its instructions. start: median from clone to reaped; times \
+             ours: the median of the rounds' ratios [95 % interval].",
+        );
+    let page = match report.cpuid_cost {
+        Some(cost) => page.note(format!(
+            "One CPUID takes {} µs here.",
+            micros(cost.as_nanos() as u64)
+        )),
+        None => page,
+    };
+    report.tables.iter().fold(page, notes)
+}
+
+/// What to judge the times of a program by, or why there are none.
+fn notes(page: Page, comparison: &Comparison) -> Page {
+    let program = &comparison.program;
+    if let Some(why) = &comparison.untimed {
+        return page.note(format!("{program}: not timed: {why}"));
+    }
+    // A program without peers has nothing to be compared with.
+    let Some(clock) = comparison
+        .clock
+        .as_ref()
+        .filter(|_| comparison.rows.len() > 1)
+    else {
+        return page;
+    };
+    let noisy = match clock.control.holds {
+        true => "",
+        false => ", not 1 within 1 %: the machine is noisy",
+    };
+    let page = page.note(format!(
+        "{program}: {} rounds; ours against a copy of it {}{noisy}; a process that ends at once \
+         {} µs",
+        clock.rounds,
+        clock.control.ratio,
+        micros(clock.floor.median_ns),
+    ));
+    let notes = clock.notes.iter();
+    notes.fold(page, |page, note| {
+        page.note(format!("note: {program}: {note}"))
     })
 }
 
 /// What a row says behind its names. One that was not measured says why at its end.
-fn cells(row: &Row) -> [String; 4] {
-    let nothing = |why: String| ["-".into(), "-".into(), "-".into(), why];
+fn cells(row: &Row) -> Vec<String> {
+    let nothing = |why: String| {
+        let mut cells = vec!["-".to_owned(); 8];
+        cells.push(why);
+        cells
+    };
     match &row.found {
         Found::Measured(measured) => {
-            let Measured { calls, image, .. } = &**measured;
             let parts: Vec<_> = row.parts.iter().map(ToString::to_string).collect();
-            [
-                calls.to_string(),
-                image.bytes.to_string(),
-                mapped(image),
-                parts.join(", "),
-            ]
+            let mut cells = figures(measured);
+            cells.push(parts.join(", "));
+            cells
         }
         Found::NotInstalled(what) => nothing(format!("not installed: {what}")),
         Found::Failed(why) => nothing(format!("failed: {why}")),
     }
 }
 
-/// The flags of what is loaded, as in `r-x rw-`.
-fn mapped(image: &Image) -> String {
-    let loads = image
-        .segments
-        .iter()
-        .filter(|segment| segment.kind == "LOAD");
-    loads
-        .map(|segment| segment.flags.to_string())
-        .collect::<Vec<_>>()
-        .join(" ")
+fn figures(measured: &Measured) -> Vec<String> {
+    let Measured {
+        calls,
+        image,
+        steps,
+        time,
+        ..
+    } = measured;
+    let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    vec![
+        calls.to_string(),
+        or_none(steps.map(|steps| steps.instructions.to_string())),
+        or_none(steps.map(|steps| steps.cpuid.to_string())),
+        or_none(time.as_ref().map(|time| time.faults.to_string())),
+        or_none(
+            time.as_ref()
+                .and_then(|time| Some(time.memory?.peak_kb.to_string())),
+        ),
+        image.bytes.to_string(),
+        or_none(time.as_ref().map(|time| micros(time.time.median_ns))),
+        or_none(
+            time.as_ref()
+                .and_then(|time| time.ratio.as_ref())
+                .map(ratio),
+        ),
+    ]
 }

@@ -10,21 +10,23 @@
 //! # Ok::<(), barest::Error>(())
 //! ```
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod place;
+
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
-use tempfile::TempDir;
 
-use crate::count::{Count, Range, count};
-use crate::error::{Error, Result};
-use crate::image::{Image, image};
+use crate::count::{Count, Range};
+use crate::error::Result;
+use crate::image::Image;
 use crate::machine::Machine;
 use crate::peers::{self, Availability, Built, Part, Peer};
+use crate::steps::{Tally, cpuid_cost};
 use crate::subject::Subject;
-use crate::trace::trace;
+use crate::time::{self, Control, Spread, Timed, time};
+use place::Place;
 
 /// Where everything is, and how often it is run.
 #[derive(Clone, Debug)]
@@ -37,6 +39,10 @@ pub struct Plan {
     pub build: PathBuf,
     /// How often each is run to see whether its count is fixed.
     pub repeat: usize,
+    /// In how many rounds each is timed; 0 leaves times out.
+    pub rounds: usize,
+    /// Whether to step through each for its instructions.
+    pub steps: bool,
 }
 
 /// As in a checkout of this project after `make programs`.
@@ -47,6 +53,8 @@ impl Default for Plan {
             peers: "tests/peers/peers.toml".into(),
             build: "target/peers".into(),
             repeat: 5,
+            rounds: 400,
+            steps: true,
         }
     }
 }
@@ -54,11 +62,11 @@ impl Default for Plan {
 /// How far a report has come.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// How many steps are done.
+    /// How much is done, in parts that take about the same time.
     pub done: usize,
-    /// Of how many.
+    /// Of how much.
     pub of: usize,
-    /// The step that was done last, as in `built musl, static`.
+    /// What was done last, as in `built musl, static`.
     pub last: String,
 }
 
@@ -68,6 +76,9 @@ pub struct Progress {
 pub struct Report {
     /// Where it was measured.
     pub machine: Machine,
+    /// What one CPUID takes there; None without steps.
+    #[serde(rename = "cpuid_cost_ns", serialize_with = "crate::nanoseconds::any")]
+    pub cpuid_cost: Option<Duration>,
     /// One table a program.
     pub tables: Vec<Comparison>,
 }
@@ -82,6 +93,24 @@ pub struct Comparison {
     pub does: String,
     /// The same in each runtime.
     pub rows: Vec<Row>,
+    /// What to judge its times by. None when it was not timed.
+    pub clock: Option<Clock>,
+    /// Why it could not be timed.
+    pub untimed: Option<String>,
+}
+
+/// What to judge times by.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Clock {
+    /// In how many rounds all rows were timed, in shuffled order.
+    pub rounds: usize,
+    /// Our program against itself.
+    pub control: Control,
+    /// A process that ends at once.
+    pub floor: Spread,
+    /// What a reader must know to judge the times.
+    pub notes: Vec<String>,
 }
 
 /// One program in one runtime.
@@ -119,6 +148,11 @@ pub struct Measured {
     pub count: Count,
     /// What its file is.
     pub image: Image,
+    /// Its instructions; for `exec` its own, up to its own execve.
+    pub steps: Option<Tally>,
+    /// How long it takes, its page faults and its memory; its ratio is to ours. `exec` includes
+    /// the program that it runs, `true`, and has no memory of its own at the end.
+    pub time: Option<Timed>,
 }
 
 /// Our programs and what they do, in the order in which they are shown. A peer's program is
@@ -132,8 +166,8 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("golf", "exits with 0, in a file of overlapping headers"),
 ];
 
-/// Builds the peers, runs every program of every runtime, and gives all that was found.
-/// `progress` is called after each step, from any thread.
+/// Builds the peers, measures every program of every runtime, and gives all that was found.
+/// `progress` is called after each part, from any thread.
 ///
 /// Fails when the plan itself cannot be followed: no data file, none of our programs. What is
 /// wrong with one peer is in its row.
@@ -141,59 +175,121 @@ pub fn report(plan: &Plan, progress: &(impl Fn(Progress) + Sync)) -> Result<Repo
     let peers = peers::load(&plan.peers)?;
     let place = Place::new(&plan.programs)?;
     let rows = PROGRAMS.map(|(program, _)| 1 + of_peers(&peers, program).count());
-    let steps = Steps {
+    let a_row = 1 + STEPPING * usize::from(plan.steps) + TIMING * usize::from(plan.rounds > 0);
+    let work = Work {
         done: AtomicUsize::new(0),
-        of: peers.len() + rows.iter().sum::<usize>(),
+        of: BUILDING * peers.len() + a_row * rows.iter().sum::<usize>(),
         progress,
     };
     let built = peers::prepare_all(&peers, &plan.build, |peer, _| {
-        steps.done(format!("built {}", peer.name));
+        work.done(BUILDING, format!("built {}", peer.name));
     });
-    let tables = PROGRAMS.map(|(program, does)| {
-        let measured = |runtime: String, parts, path: &Path| {
-            let found = match place.measure(program, path, plan.repeat) {
-                Ok(measured) => Found::Measured(Box::new(measured)),
-                Err(error) => Found::Failed(error.to_string()),
-            };
-            steps.done(format!("ran {program}: {runtime}"));
-            Row {
-                runtime,
-                parts,
-                found,
-            }
-        };
-        let ours = measured(
+    let mut tables = Vec::new();
+    for (program, does) in PROGRAMS {
+        let ours = [(
             "barest".to_owned(),
-            Vec::new(),
-            &plan.programs.join(program),
-        );
+            Ok((plan.programs.join(program), Vec::new())),
+        )];
         let theirs = of_peers(&peers, program).map(|(at, variant)| {
             let runtime = match variant.strip_prefix(program) {
                 Some("") | None => peers[at].name.clone(),
                 Some(how) => format!("{} ({})", peers[at].name, how.trim_start_matches('_')),
             };
-            match program_of(&built[at], variant) {
-                Ok(built) => measured(runtime, built.parts.clone(), &built.path),
-                Err(found) => {
-                    steps.done(format!("left out {program}: {runtime}"));
-                    Row {
-                        runtime,
-                        parts: Vec::new(),
-                        found,
-                    }
-                }
-            }
+            let file = program_of(&built[at], variant);
+            (
+                runtime,
+                file.map(|built| (built.path.clone(), built.parts.clone())),
+            )
         });
-        Comparison {
+        let mut comparison = Comparison {
             program: program.to_owned(),
             does: does.to_owned(),
-            rows: [ours].into_iter().chain(theirs).collect(),
+            rows: Vec::new(),
+            clock: None,
+            untimed: None,
+        };
+        let mut subjects = Vec::new();
+        for (runtime, file) in ours.into_iter().chain(theirs) {
+            let (found, parts) = match file {
+                Err(found) => (found, Vec::new()),
+                Ok((path, parts)) => match place.subject(program, &path) {
+                    Err(error) => (Found::Failed(error.to_string()), parts),
+                    Ok(subject) => {
+                        let found = place.measure(&subject, program, &path, plan);
+                        subjects.extend(found.is_ok().then_some(subject));
+                        (
+                            found.unwrap_or_else(|error| Found::Failed(error.to_string())),
+                            parts,
+                        )
+                    }
+                },
+            };
+            work.done(
+                a_row - TIMING * usize::from(plan.rounds > 0),
+                format!("{program}: {runtime}"),
+            );
+            comparison.rows.push(Row {
+                runtime,
+                parts,
+                found,
+            });
         }
-    });
+        if plan.rounds > 0 {
+            comparison.time(&subjects, plan.rounds);
+            work.done(TIMING * comparison.rows.len(), format!("timed {program}"));
+        }
+        tables.push(comparison);
+    }
+    let cpuid_cost = if plan.steps {
+        Some(cpuid_cost()?)
+    } else {
+        None
+    };
     Ok(Report {
         machine: Machine::here(),
-        tables: tables.into(),
+        cpuid_cost,
+        tables,
     })
+}
+
+/// About how many times as long as to count the calls of a program it takes to build a peer, to
+/// step through a program, and to time it.
+const BUILDING: usize = 10;
+const STEPPING: usize = 20;
+const TIMING: usize = 6;
+
+impl Comparison {
+    /// Times all rows that were measured: these are their subjects.
+    fn time(&mut self, subjects: &[Subject], rounds: usize) {
+        match time(
+            subjects,
+            &time::Plan {
+                rounds,
+                ..time::Plan::default()
+            },
+        ) {
+            Err(error) => self.untimed = Some(error.to_string()),
+            Ok(timing) => {
+                let measured = self.rows.iter_mut().filter_map(|row| match &mut row.found {
+                    Found::Measured(measured) => Some(measured),
+                    _ => None,
+                });
+                for (measured, mut timed) in measured.zip(timing.subjects) {
+                    if self.program == "exec" {
+                        // What has memory at the end is the program that it ran.
+                        timed.memory = None;
+                    }
+                    measured.time = Some(timed);
+                }
+                self.clock = Some(Clock {
+                    rounds: timing.rounds,
+                    control: timing.control,
+                    floor: timing.floor,
+                    notes: timing.notes,
+                });
+            }
+        }
+    }
 }
 
 /// The programs of the peers that do the same as one of ours: the peer's place in the list and
@@ -225,80 +321,20 @@ fn program_of<'a>(
     }
 }
 
-/// Counts the steps of a report.
-struct Steps<'a, P> {
+/// Counts the work of a report.
+struct Work<'a, P> {
     done: AtomicUsize,
     of: usize,
     progress: &'a P,
 }
 
-impl<P: Fn(Progress)> Steps<'_, P> {
-    fn done(&self, last: String) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+impl<P: Fn(Progress)> Work<'_, P> {
+    fn done(&self, parts: usize, last: String) {
+        let done = self.done.fetch_add(parts, Ordering::Relaxed) + parts;
         (self.progress)(Progress {
             done,
             of: self.of,
             last,
         });
     }
-}
-
-/// Where programs are run: each is copied there in the same way, to a name of the same length.
-/// A longer path on its stack is more to read for a runtime that looks at it.
-struct Place {
-    folder: TempDir,
-    /// What `exec` runs.
-    target: PathBuf,
-}
-
-impl Place {
-    fn new(programs: &Path) -> Result<Self> {
-        let folder =
-            TempDir::with_prefix("barest-").map_err(|e| Error::io("make a temporary folder", e))?;
-        let target = folder.path().join("target");
-        copy(&programs.join("true"), &target)?;
-        Ok(Place { folder, target })
-    }
-
-    fn measure(&self, program: &str, path: &Path, repeat: usize) -> Result<Measured> {
-        let copied = self.folder.path().join("program");
-        copy(path, &copied)?;
-        let subject = Subject::new(&copied).timeout(Duration::from_secs(10));
-        let subject = if program == "exec" {
-            subject.arg(&self.target)
-        } else {
-            subject
-        };
-        let count = count(&subject, repeat)?;
-        let calls = match program {
-            // Less the calls of the target, which are all of its own but its execve.
-            "exec" => {
-                let target = trace(&Subject::new(&self.target))?.count() - 1;
-                Range {
-                    min: count.total.min - target,
-                    max: count.total.max - target,
-                }
-            }
-            _ => count.total,
-        };
-        Ok(Measured {
-            calls,
-            count,
-            image: image(path)?,
-        })
-    }
-}
-
-/// Copies a program. Writing a file that another thread's child still has open would fail, so
-/// the copy is a new file that takes its name.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    let failed = |e| {
-        Error::io(
-            format!("copy {} (make programs builds ours)", from.display()),
-            e,
-        )
-    };
-    let new = to.with_extension("new");
-    fs::copy(from, &new).map_err(failed)?;
-    fs::rename(&new, to).map_err(failed)
 }

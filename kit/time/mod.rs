@@ -1,0 +1,216 @@
+//! How long a program takes from its start to its end, and how that compares.
+//!
+//! A time is worth little: the next machine has another one, and so has this machine a minute
+//! later. A ratio of two programs that were started in turn, again and again, is worth more. So
+//! all subjects are started once in each round, in an order that is shuffled anew; the ratio is
+//! that of the times in the same round; and with it comes the interval in which chance leaves it.
+//!
+//! What is timed: from just before clone(2) with CLONE_VM and CLONE_VFORK until wait4(2) has
+//! reaped the process. Launcher and subject share one processor. Each subject is a copy of its
+//! file that was made in one way; the first has a second copy, the *control*, whose ratio to
+//! the first shows what this machine calls equal just now. In each round there is a *floor* too:
+//! a process that ends at once.
+//!
+//! ```
+//! use barest::Subject;
+//! use barest::time::{Plan, time};
+//!
+//! let subjects = [Subject::new("/bin/true"), Subject::new("/bin/sh").args(["-c", ":"])];
+//! let timing = time(&subjects, &Plan { rounds: 20, ..Plan::default() })?;
+//! assert!(timing.floor.median_ns < timing.subjects[0].time.median_ns);
+//! assert!(timing.ratio(1, 0).is_some_and(|shell| shell.ratio > 0.0));
+//! # Ok::<(), barest::Error>(())
+//! ```
+
+mod bench;
+mod copies;
+mod expectation;
+mod launch;
+mod random;
+mod statistics;
+mod trouble;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+pub(crate) use copies::Copies;
+pub use expectation::{Expectation, Side, letter};
+pub use statistics::{Ratio, Spread};
+
+use crate::count::Range;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::memory::Memory;
+use crate::spawn;
+use crate::subject::{Subject, escaped};
+
+/// How to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many rounds count; 0 is taken for 1. Below 400, intervals are too narrow to be
+    /// believed.
+    pub rounds: usize,
+    /// How many rounds are run before, and do not count; fewer where they would take more than a
+    /// tenth of the time.
+    pub warmup: usize,
+    /// Go on until half the width of each ratio's interval is at most this part of the ratio,
+    /// as in 0.01, or until the time is over.
+    pub until: Option<f64>,
+    /// What is expected of ratios. If one fails, rounds are added, to eight times as many,
+    /// before it has failed.
+    pub expectations: Vec<Expectation>,
+    /// No round begins after this time, once there are 10 of them (or all, if they are fewer).
+    pub max_time: Duration,
+    /// Each subject in a block of its own, one after the other, instead of rounds. What the
+    /// machine does meanwhile is then in the ratio.
+    pub alone: bool,
+    /// Time a copy of each subject's file, not the file in its place.
+    ///
+    /// A copy is not for programs that find other files by their own path (`$ORIGIN`,
+    /// `/proc/self/exe`), and it is never set-user-ID. argv stays as it is.
+    pub copy: bool,
+    /// Which processor to run on; None for the one that the caller is on.
+    pub processor: Option<usize>,
+    /// What the order of the rounds and the resampling come from.
+    pub seed: u64,
+}
+
+/// 400 rounds after 10 to warm up, in at most a minute.
+impl Default for Plan {
+    fn default() -> Self {
+        Plan {
+            rounds: 400,
+            warmup: 10,
+            until: None,
+            expectations: Vec::new(),
+            max_time: Duration::from_secs(60),
+            alone: false,
+            copy: true,
+            processor: None,
+            seed: 1,
+        }
+    }
+}
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How many rounds have been counted. With [`Plan::alone`] those of all blocks together.
+    pub done: usize,
+    /// Of how many, as it looks now.
+    pub of: usize,
+}
+
+/// How long subjects take, and how they compare.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Timing {
+    /// The subjects, in the order in which they were given.
+    pub subjects: Vec<Timed>,
+    /// The first subject once more, from a second copy of its file: what is equal here.
+    pub control: Control,
+    /// A process that ends at once: clone, `_exit`, wait4.
+    pub floor: Spread,
+    /// What the kit itself does in each start of a subject, above the floor: it connects three
+    /// streams and unblocks the signals. The median of the rounds' differences, in nanoseconds;
+    /// below 0 where it is lost in the noise.
+    pub own_cost_ns: i64,
+    /// How many rounds were counted.
+    pub rounds: usize,
+    /// How many were run before, and not counted.
+    pub warmup: usize,
+    /// Whether each subject ran in a block of its own, not in shuffled rounds.
+    pub alone: bool,
+    /// What the order of the rounds and the resampling came from.
+    pub seed: u64,
+    /// The processor on which launcher and subjects ran; None when they were not pinned.
+    pub processor: Option<usize>,
+    /// Whether copies of the subjects' files were timed.
+    pub copied: bool,
+    /// What was expected of ratios, in the order in which it was given.
+    pub expectations: Vec<Verdict>,
+    /// What a reader must know to judge the rest.
+    pub notes: Vec<String>,
+    /// The times of each subject, in the order of the rounds, in nanoseconds.
+    #[serde(skip)]
+    times: Vec<Vec<u64>>,
+}
+
+/// What one subject takes.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Timed {
+    /// Its letter in expectations: A for the first.
+    pub letter: String,
+    /// What was run.
+    pub subject: Subject,
+    /// The file that was run (or copied), as it was found.
+    #[serde(serialize_with = "escaped")]
+    pub program: PathBuf,
+    /// How it ended, in every run.
+    pub exit: Exit,
+    /// How long it took.
+    pub time: Spread,
+    /// How many times as long as the first subject; None for the first.
+    pub ratio: Option<Ratio>,
+    /// Its page faults, minor and major, those of children that it waited for included.
+    pub faults: Range,
+    /// Its memory, from one more run that is not timed; None when that could not be traced.
+    pub memory: Option<Memory>,
+}
+
+/// What this machine calls equal: one program compared with itself.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Control {
+    /// How many times as long the second copy took as the first.
+    pub ratio: Ratio,
+    /// Whether that is 1 within 1 %. If not, the machine is too noisy for other ratios of this
+    /// run to be believed to 1 %.
+    pub holds: bool,
+}
+
+/// What became of an expectation.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Verdict {
+    /// What was expected.
+    pub expected: Expectation,
+    /// What was measured.
+    pub ratio: Ratio,
+    /// Whether the one does not speak against the other.
+    pub holds: bool,
+}
+
+impl Timing {
+    /// How many times as long one subject took as another, by their places. None when there
+    /// are not so many.
+    pub fn ratio(&self, of: usize, to: usize) -> Option<Ratio> {
+        let (times, others) = (self.times.get(of)?, self.times.get(to)?);
+        let mut random = random::Random::new(self.seed);
+        Some(Ratio::paired(times, others, &mut random))
+    }
+}
+
+/// Times subjects, as a [`Plan`] says.
+///
+/// Fails when one cannot be run, is killed, ends in another way than before, leaves processes
+/// running, is not done by its timeout, or (timed in its place) is another file than before: the
+/// error names it, and nothing of it is left running. That it exits with something else than 0,
+/// always the same, is no error. Also fails without subjects, and when an expectation is about
+/// one that is not there.
+pub fn time(subjects: &[Subject], plan: &Plan) -> Result<Timing> {
+    time_each(subjects, plan, |_| {})
+}
+
+/// Times as [`time`] does, and tells between rounds how far it has come.
+pub fn time_each(
+    subjects: &[Subject],
+    plan: &Plan,
+    progress: impl FnMut(Progress) + Send,
+) -> Result<Timing> {
+    spawn::alone(|| bench::run(subjects, plan, progress))
+}

@@ -1,0 +1,168 @@
+//! How instructions are shown: of one command by file and by program, of several side by side.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Page, Table, number, subject, text};
+use crate::exit::Exit;
+use crate::steps::{Steps, Tally, Until};
+use crate::subject::escape;
+
+/// The page of these.
+pub fn page(all: &[Steps]) -> Page {
+    let Some(first) = all.first() else {
+        return Page::new();
+    };
+    let page = match all {
+        [one] => details(one),
+        several => Page::new().table(side_by_side(several)),
+    };
+    let page = all.iter().fold(page, |page, steps| page.note(cpuid(steps)));
+    let page = page.note(subject::footer(&first.subject));
+    all.iter().fold(page, |page, steps| {
+        let line = |note| format!("note: {}: {note}", steps.subject);
+        steps
+            .notes
+            .iter()
+            .fold(page, |page, note| page.note(line(note)))
+    })
+}
+
+/// One command: a table of files, a table of programs where there are several, and how it ended.
+fn details(steps: &Steps) -> Page {
+    let numbers = ["instructions", "cpuid", "rdtsc", "xgetbv"].map(number);
+    let mut files = Table::new([text("file")].into_iter().chain(numbers.clone()));
+    for file in &steps.files {
+        files.row(cells(escape(file.file.as_ref()), file.steps));
+    }
+    files.row(cells("total".into(), steps.total));
+    let page = Page::new().heading(steps.subject.to_string()).table(files);
+
+    let mut programs = Table::new(
+        [number("process"), text("program")]
+            .into_iter()
+            .chain(numbers),
+    );
+    if steps.images.len() > 1 {
+        for image in &steps.images {
+            let program = escape(image.program.as_ref());
+            let row = cells(program, image.total);
+            programs.row([image.process.to_string()].into_iter().chain(row));
+        }
+    }
+    let mut end = steps.exit.to_string();
+    if steps.until == Until::FirstWrite && steps.reached {
+        end += "; counted to the first write";
+    }
+    if steps.processes > 1 {
+        end += &format!("; {} processes", steps.processes);
+    }
+    if steps.threads > steps.processes {
+        end += &format!("; {} threads", steps.threads);
+    }
+    page.table(programs).note(end)
+}
+
+fn cells(name: String, tally: Tally) -> [String; 5] {
+    let Tally {
+        instructions,
+        cpuid,
+        rdtsc,
+        xgetbv,
+    } = tally;
+    let [a, b, c, d] = [instructions, cpuid, rdtsc, xgetbv].map(|number| number.to_string());
+    [name, a, b, c, d]
+}
+
+/// Several commands: a column each. The program of each is in one row, other files by name.
+fn side_by_side(all: &[Steps]) -> Table {
+    let commands = all.iter().map(|steps| number(steps.subject.to_string()));
+    let mut table = Table::new([text("instructions in")].into_iter().chain(commands));
+    let mut row = |name: &str, cell: &dyn Fn(&Steps) -> String| {
+        table.row([name.to_owned()].into_iter().chain(all.iter().map(cell)));
+    };
+    let mut names: Vec<String> = Vec::new();
+    for steps in all {
+        for file in &steps.files {
+            let name = short(steps, &file.file);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    for name in &names {
+        row(name, &|steps| {
+            let same = steps
+                .files
+                .iter()
+                .filter(|file| short(steps, &file.file) == *name);
+            match same.map(|file| file.steps.instructions).sum::<u64>() {
+                0 => "-".into(),
+                some => some.to_string(),
+            }
+        });
+    }
+    row("total", &|steps| steps.total.instructions.to_string());
+    row("cpuid", &|steps| steps.total.cpuid.to_string());
+    row("rdtsc", &|steps| steps.total.rdtsc.to_string());
+    row("xgetbv", &|steps| steps.total.xgetbv.to_string());
+    row("exit", &|steps| match &steps.exit {
+        Exit::Exited(code) => code.to_string(),
+        Exit::Signaled(signal) => signal.clone(),
+    });
+    table
+}
+
+/// "program" for the first program's own file, the file name of any other.
+fn short(steps: &Steps, file: &Path) -> String {
+    let own = steps
+        .images
+        .first()
+        .is_some_and(|image| image.program == file);
+    match file.file_name() {
+        _ if own => "program".into(),
+        Some(name) => escape(name),
+        None => escape(file.as_ref()),
+    }
+}
+
+/// What the CPUID instructions cost, as in "about 435 µs in 68 CPUID".
+fn cpuid(steps: &Steps) -> String {
+    let Steps {
+        subject,
+        total,
+        cpuid_cost,
+        ..
+    } = steps;
+    match total.cpuid {
+        0 => format!("{subject}: no CPUID"),
+        times => format!(
+            "{subject}: about {} in {times} CPUID, {} each on this machine now",
+            time(steps.cpuid_time()),
+            time(*cpuid_cost)
+        ),
+    }
+}
+
+/// "6.4 µs", "435 µs", "80 ns": two digits or all before the point.
+pub(super) fn time(time: Duration) -> String {
+    let nanos = time.as_nanos();
+    let micros = nanos as f64 / 1e3;
+    match nanos {
+        0..1_000 => format!("{nanos} ns"),
+        1_000..10_000 => format!("{micros:.1} µs"),
+        10_000..10_000_000 => format!("{micros:.0} µs"),
+        _ => format!("{:.0} ms", micros / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_two_digits_or_more() {
+        let shown = [80, 6_400, 435_200, 12_345_678].map(|n| time(Duration::from_nanos(n)));
+        assert_eq!(shown, ["80 ns", "6.4 µs", "435 µs", "12 ms"]);
+    }
+}
