@@ -90,6 +90,15 @@ pub struct Table {
 pub struct Column {
     name: String,
     side: Side,
+    optional: bool,
+}
+
+impl Column {
+    /// May be left out where a terminal is too narrow for all: the last ones go first.
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +112,7 @@ pub fn text(name: impl Into<String>) -> Column {
     Column {
         name: name.into(),
         side: Side::Left,
+        optional: false,
     }
 }
 
@@ -111,6 +121,7 @@ pub fn number(name: impl Into<String>) -> Column {
     Column {
         name: name.into(),
         side: Side::Right,
+        optional: false,
     }
 }
 
@@ -128,6 +139,15 @@ impl Table {
         let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
+    }
+
+    /// The table without one of its columns, and that column's name.
+    fn without(mut self, index: usize) -> (Self, String) {
+        for row in &mut self.rows {
+            row.remove(index);
+        }
+        let column = self.columns.remove(index);
+        (self, column.name)
     }
 
     /// Whether its columns have names; if none has, no header is printed.

@@ -1,8 +1,9 @@
 //! How a report is shown: a row for each program in each runtime.
 
-use super::time::{micros, ratio};
+use super::time::micros;
 use super::{Page, Table, number, text};
 use crate::report::{Comparison, Found, Measured, Report, Row};
+use crate::time::Ratio;
 
 /// The page of a report: one table of all programs in all runtimes.
 pub fn page(reports: &[Report]) -> Page {
@@ -12,20 +13,19 @@ pub fn page(reports: &[Report]) -> Page {
 }
 
 fn one(report: &Report) -> Page {
-    let numbers = [
-        "calls",
-        "instructions",
-        "cpuid",
-        "faults",
-        "memory kB",
-        "bytes",
-        "start µs",
-    ];
-    let columns = [text("program"), text("runtime")]
-        .into_iter()
-        .chain(numbers.map(number))
-        .chain([number("times ours"), text("made of")]);
-    let mut table = Table::new(columns);
+    let mut table = Table::new([
+        text("program"),
+        text("runtime"),
+        number("calls"),
+        number("instructions").optional(),
+        number("bytes").optional(),
+        number("cpuid").optional(),
+        number("faults").optional(),
+        number("memory kB").optional(),
+        number("start µs"),
+        number("times ours"),
+        text("made of").optional(),
+    ]);
     for comparison in &report.tables {
         for row in &comparison.rows {
             let head = [comparison.program.clone(), row.runtime.clone()];
@@ -38,7 +38,7 @@ fn one(report: &Report) -> Page {
         .note(
             "calls: system calls, the execve that starts it included; of exec, those up to its \
              own execve, and so its instructions. start: median from clone to reaped; times \
-             ours: the median of the rounds' ratios [95 % interval].",
+             ours: the median of the rounds' ratios [95 % interval]; 1 where it holds 1, which is no difference.",
         );
     let page = match report.cpuid_cost {
         Some(cost) => page.note(format!(
@@ -112,18 +112,26 @@ fn figures(measured: &Measured) -> Vec<String> {
     vec![
         calls.to_string(),
         or_none(steps.map(|steps| steps.instructions.to_string())),
+        image.bytes.to_string(),
         or_none(steps.map(|steps| steps.cpuid.to_string())),
         or_none(time.as_ref().map(|time| time.faults.to_string())),
         or_none(
             time.as_ref()
                 .and_then(|time| Some(time.memory?.peak_kb.to_string())),
         ),
-        image.bytes.to_string(),
         or_none(time.as_ref().map(|time| micros(time.time.median_ns))),
         or_none(
             time.as_ref()
                 .and_then(|time| time.ratio.as_ref())
-                .map(ratio),
+                .map(times),
         ),
     ]
+}
+
+/// As in `1.15 [1.13, 1.16]`, or `1 [0.99, 1.01]` where there is no difference.
+fn times(ratio: &Ratio) -> String {
+    match ratio.no_difference {
+        true => format!("1 [{:.3}, {:.3}]", ratio.low, ratio.high),
+        false => ratio.to_string(),
+    }
 }

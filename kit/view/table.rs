@@ -71,17 +71,47 @@ pub fn render(page: &Page, terminal: Terminal) -> String {
 }
 
 fn lay_out(table: &Table, terminal: Terminal) -> String {
+    let (table, left_out) = fitting(table, terminal);
+    if !fits(&table, terminal, least) && table.has_header() {
+        return columns(&upright(&table), terminal).trim_fmt();
+    }
+    let mut text = columns(&table, terminal).trim_fmt();
+    if !left_out.is_empty() {
+        text += &format!("\n\nFor a wider terminal: {}.", left_out.join(", "));
+    }
+    text
+}
+
+/// Whether a terminal is wide enough for all columns of such a width.
+fn fits(table: &Table, terminal: Terminal, width: fn(&Table, usize) -> u16) -> bool {
     let needed = (0..table.columns.len())
-        .map(|index| least(table, index).saturating_add(GAP))
+        .map(|index| width(table, index).saturating_add(GAP))
         .fold(0, u16::saturating_add);
     // There is no gap after the last column.
-    let too_narrow = terminal
+    terminal
         .width
-        .is_some_and(|width| needed > width.saturating_add(GAP));
-    if too_narrow && table.has_header() {
-        return columns(&upright(table), terminal).trim_fmt();
+        .is_none_or(|width| needed <= width.saturating_add(GAP))
+}
+
+/// The table without as many of its optional columns as it takes for no cell to be wrapped, and
+/// the names of those.
+fn fitting(table: &Table, terminal: Terminal) -> (Table, Vec<String>) {
+    let (mut table, mut left_out) = (table.clone(), Vec::new());
+    while !fits(&table, terminal, whole)
+        && let Some(last) = table.columns.iter().rposition(|column| column.optional)
+    {
+        let (fewer, name) = table.without(last);
+        table = fewer;
+        left_out.insert(0, name);
     }
-    columns(table, terminal).trim_fmt()
+    (table, left_out)
+}
+
+/// How wide a column is when nothing in it is wrapped.
+fn whole(table: &Table, index: usize) -> u16 {
+    let cells = table.rows.iter().map(|row| row[index].chars().count());
+    let name = table.columns[index].name.chars().count();
+    cells.chain([name]).max().unwrap_or(0).min(u16::MAX.into()) as u16
 }
 
 /// How narrow a column may get: its longest word or number is not broken, unless it is a word
@@ -113,7 +143,7 @@ fn upright(table: &Table) -> Table {
 fn columns(table: &Table, terminal: Terminal) -> comfy_table::Table {
     let mut out = comfy_table::Table::new();
     out.force_no_tty().load_style(STYLE);
-    if let Some(width) = terminal.width {
+    if let Some(width) = terminal.width.filter(|_| !fits(table, terminal, whole)) {
         out.set_width(width)
             .set_content_arrangement(ContentArrangement::Dynamic);
     }
@@ -142,8 +172,10 @@ fn columns(table: &Table, terminal: Terminal) -> comfy_table::Table {
     let last = table.columns.len().saturating_sub(1);
     for index in 0..=last {
         if let Some(laid_out) = out.column_mut(index) {
-            laid_out.set_padding((0, if index < last { GAP - 1 } else { 0 }));
-            let least = least(table, index);
+            let padding = if index < last { GAP - 1 } else { 0 };
+            laid_out.set_padding((0, padding));
+            // A column's width is that of its content and its padding.
+            let least = least(table, index).saturating_add(padding);
             laid_out.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
         }
     }
@@ -200,10 +232,52 @@ mod tests {
     }
 
     #[test]
+    fn a_narrow_terminal_has_optional_columns_left_out_the_last_first_and_named() {
+        let mut table = Table::new([
+            text("program"),
+            number("bytes").optional(),
+            number("calls"),
+            text("made of").optional(),
+        ]);
+        table.row(["true", "188", "2", "nothing at all"]);
+        let at = |width| {
+            let terminal = Terminal {
+                width: Some(width),
+                bold: false,
+            };
+            render(&Page::new().table(table.clone()), terminal)
+        };
+        // Wide enough for all, to the column.
+        assert!(
+            at(37).contains("true       188      2  nothing at all\n"),
+            "{}",
+            at(37)
+        );
+        assert!(
+            at(40).contains("true       188      2  nothing at all\n"),
+            "{}",
+            at(40)
+        );
+        let text = at(30);
+        assert!(text.contains("true       188      2\n"), "{text}");
+        assert!(text.ends_with("For a wider terminal: made of.\n"), "{text}");
+        let text = at(15);
+        assert!(text.contains("true         2\n"), "{text}");
+        assert!(
+            text.ends_with("For a wider terminal: bytes, made of.\n"),
+            "{text}"
+        );
+        // A pipe gets all.
+        let text = render(&Page::new().table(table.clone()), Terminal::default());
+        assert!(text.contains("nothing at all"), "{text}");
+    }
+
+    #[test]
     fn neither_a_number_nor_a_short_word_is_broken_however_narrow_the_terminal() {
         let mut table = Table::new([text("kind"), number("offset"), number("address")]);
         table.row(["GNU_STACK", "0x123456789", "0x7fffffffffff"]);
-        for width in [25, 30, 40, 80] {
+        table.row(["some words that can be wrapped", "0x1", "0x2"]);
+        for width in 25..=80 {
             let terminal = Terminal {
                 width: Some(width),
                 bold: false,

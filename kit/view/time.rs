@@ -76,7 +76,7 @@ fn row(timed: &Timed) -> Vec<String> {
 }
 
 /// "1.52 [1.50, 1.54]", or "no difference [0.99, 1.01]".
-pub(super) fn ratio(ratio: &Ratio) -> String {
+fn ratio(ratio: &Ratio) -> String {
     match ratio.no_difference {
         true => format!("no difference [{:.3}, {:.3}]", ratio.low, ratio.high),
         false => ratio.to_string(),
