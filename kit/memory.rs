@@ -13,18 +13,16 @@
 //! # Ok::<(), barest::Error>(())
 //! ```
 
-use std::collections::HashSet;
 use std::fs;
 
 use libc::pid_t;
 use serde::Serialize;
 
-use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::exit::Exit;
 use crate::spawn;
 use crate::subject::Subject;
-use crate::trace::tracee::{self, Report, Stop};
+use crate::trace::family::{Family, News};
+use crate::trace::tracee::{self, Stop, Stopped};
 
 /// The memory of a subject's first process, as the program that it ended as. Kilobytes of 1024
 /// bytes, whole pages, as in /proc/PID/status: proc_pid_status(5).
@@ -46,110 +44,38 @@ pub struct Memory {
 pub fn memory(subject: &Subject) -> Result<Memory> {
     spawn::alone(|| {
         let prepared = spawn::prepare(subject)?;
-        let program = prepared.program.clone();
-        spawn::pin();
-        let mut child = prepared.fork()?;
-        let deadline = subject.timeout.map(Deadline::after).transpose()?;
-        spawn::let_sigchld_through()?;
-        tracee::seize_to_the_exit(child.pid).map_err(Error::MayNotTrace)?;
-        let mut watch = Watch {
-            first: child.pid,
-            threads: HashSet::from([child.pid]),
-            executed: false,
-            deadline,
-            memory: None,
+        let mut family = Family::start(prepared, subject.timeout, tracee::seize_to_the_exit)?;
+        let mut memory = None;
+        let exit = loop {
+            match family.news()? {
+                News::Ended(tid, exit) if tid == family.first => break exit,
+                News::Stopped { stopped, .. } => {
+                    if matches!(stopped.why, Stop::Exit) {
+                        memory = at_exit(family.first, stopped.tid).or(memory);
+                    }
+                    send_on(stopped)?;
+                }
+                News::Ended(..) => {}
+                News::Over(exit) => break exit,
+            }
         };
-        child.release();
-        match watch.run()? {
-            Outcome::Ended(_) if !watch.executed => Err(child.refusal()),
-            Outcome::Ended(exit) => watch.memory.ok_or_else(|| Error::NotMeasured {
-                subject: subject.to_string(),
-                reason: format!("{exit} before its memory could be read; run it again"),
-            }),
-            Outcome::TimedOut => Err(Error::TimedOut {
-                path: program,
-                seconds: subject.timeout.unwrap_or_default().as_secs_f64(),
-            }),
-        }
+        memory.ok_or_else(|| Error::NotMeasured {
+            subject: subject.to_string(),
+            reason: format!("{exit} before its memory could be read; run it again"),
+        })
     })
 }
 
-enum Outcome {
-    /// The first process has ended.
-    Ended(Exit),
-    /// It still ran at the deadline.
-    TimedOut,
-}
-
-/// A traced subject. Dropping it leaves nothing of it.
-struct Watch {
-    /// The process id of the subject.
-    first: pid_t,
-    /// All threads that have been heard of and have not ended.
-    threads: HashSet<pid_t>,
-    /// Whether the child is the subject by now.
-    executed: bool,
-    deadline: Option<Deadline>,
-    /// What was read last.
-    memory: Option<Memory>,
-}
-
-impl Watch {
-    fn run(&mut self) -> Result<Outcome> {
-        loop {
-            let report = tracee::wait().map_err(|e| Error::io("wait4", e))?;
-            let Some(report) = report else {
-                return Err(Error::io(
-                    "wait4: somebody else reaped the subject",
-                    std::io::Error::from_raw_os_error(libc::ECHILD),
-                ));
-            };
-            let stopped = match report {
-                Report::Stopped(stopped) => stopped,
-                Report::Ended(tid, how) => {
-                    if self
-                        .deadline
-                        .as_mut()
-                        .is_some_and(|it| it.is_passed_by(tid))
-                    {
-                        return Ok(Outcome::TimedOut);
-                    }
-                    self.threads.remove(&tid);
-                    if tid == self.first {
-                        return Ok(Outcome::Ended(how));
-                    }
-                    continue;
-                }
-            };
-            self.threads.insert(stopped.tid);
-            let signal = match stopped.why {
-                Stop::Signal(signal) => signal,
-                Stop::Group => {
-                    let stayed = stopped.stay_stopped();
-                    stayed.map_err(|e| Error::io("PTRACE_LISTEN", e))?;
-                    continue;
-                }
-                Stop::Exec => {
-                    self.executed = true;
-                    0
-                }
-                Stop::Exit => {
-                    self.memory = at_exit(self.first, stopped.tid).or(self.memory);
-                    0
-                }
-                Stop::Call | Stop::Birth | Stop::Other => 0,
-            };
-            let gone_on = stopped.until_next_event(signal);
-            gone_on.map_err(|e| Error::io("PTRACE_CONT", e))?;
+/// Lets a thread go on as it would untraced.
+fn send_on(stopped: Stopped) -> Result<()> {
+    match stopped.why {
+        Stop::Signal(signal) => stopped.until_next_event(signal),
+        Stop::Group => stopped.stay_stopped(),
+        Stop::Call | Stop::Exec | Stop::Birth | Stop::Exit | Stop::Other => {
+            stopped.until_next_event(0)
         }
     }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.deadline = None;
-        tracee::end(self.threads.iter().copied());
-    }
+    .map_err(|e| Error::io("PTRACE_CONT", e))
 }
 
 /// The memory of a process, asked of a thread of it that is about to end; None of another

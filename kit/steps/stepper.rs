@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::mem::{offset_of, take};
+use std::mem::offset_of;
 use std::time::Duration;
 
 use libc::{c_int, pid_t, user_regs_struct};
@@ -16,16 +16,14 @@ use libc::{c_int, pid_t, user_regs_struct};
 use super::code::{Code, Place};
 use super::instruction::{Gate, Kind};
 use super::{FileSteps, Image, Steps, Tally, Until, fix_addresses};
-use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::exit::Exit;
 use crate::spawn;
 use crate::subject::Subject;
 use crate::trace::Arch;
-use crate::trace::tracee::{self, Report, Stop, Stopped};
+use crate::trace::family::{Family, News};
+use crate::trace::tracee::{self, Stop, Stopped};
 
-/// Steps through one run of a subject. As with a trace, every child and every traced thread of
-/// the thread that this runs on is taken for its own; see [`spawn::alone`].
+/// Steps through one run of a subject, on a thread of its own ([`spawn::alone`]).
 pub(super) fn run(subject: &Subject, until: Until, cpuid_cost: Duration) -> Result<Steps> {
     let prepared = spawn::prepare(subject)?;
     let program = prepared.program.clone();
@@ -37,44 +35,50 @@ pub(super) fn run(subject: &Subject, until: Until, cpuid_cost: Duration) -> Resu
         ));
     }
 
-    spawn::pin();
-    let mut child = prepared.fork()?;
-    let deadline = subject.timeout.map(Deadline::after).transpose()?;
-    spawn::let_sigchld_through()?;
-    tracee::seize(child.pid).map_err(Error::MayNotTrace)?;
-    let mut stepper = Stepper::of(child.pid, until, deadline);
-    child.release();
-
-    match stepper.run()? {
-        Outcome::Done(exit) => {
-            let reached = until == Until::End || stepper.over;
-            if !reached {
-                notes.push("it never wrote, so it was counted to its end".to_owned());
-            }
-            let mut images = take(&mut stepper.images);
-            images.iter_mut().for_each(finish);
-            let files = by_file(&images);
-            Ok(Steps {
-                subject: subject.clone(),
-                program,
-                until,
-                reached,
-                total: sum(&files),
-                files,
-                images,
-                cpuid_cost,
-                exit,
-                processes: stepper.processes_born,
-                threads: stepper.threads_born,
-                notes,
-            })
+    let mut stepper = Stepper {
+        until,
+        over: false,
+        threads: HashMap::new(),
+        processes: HashMap::new(),
+        images: Vec::new(),
+        threads_born: 1,
+        processes_born: 0,
+    };
+    let mut family = Family::start(prepared, subject.timeout, tracee::seize)?;
+    stepper
+        .threads
+        .insert(family.first, Thread::of(family.first));
+    let exit = loop {
+        match family.news()? {
+            News::Stopped { stopped, born } => stepper
+                .stopped(stopped, born)
+                .map_err(|e| Error::io("ptrace, to step through it", e))?,
+            News::Ended(tid, _) => stepper.ended(tid),
+            News::Over(exit) => break exit,
         }
-        Outcome::NeverBegan => Err(child.refusal()),
-        Outcome::TimedOut => Err(Error::TimedOut {
-            path: program,
-            seconds: subject.timeout.unwrap_or_default().as_secs_f64(),
-        }),
+    };
+
+    let reached = until == Until::End || stepper.over;
+    if !reached {
+        notes.push("it never wrote, so it was counted to its end".to_owned());
     }
+    let mut images = stepper.images;
+    images.iter_mut().for_each(finish);
+    let files = by_file(&images);
+    Ok(Steps {
+        subject: subject.clone(),
+        program,
+        until,
+        reached,
+        total: sum(&files),
+        files,
+        images,
+        cpuid_cost,
+        exit,
+        processes: stepper.processes_born,
+        threads: stepper.threads_born,
+        notes,
+    })
 }
 
 /// Sums up an image.
@@ -109,22 +113,11 @@ fn sum(files: &[FileSteps]) -> Tally {
     })
 }
 
-enum Outcome {
-    /// All is gone; the first process ended like this.
-    Done(Exit),
-    /// The child ended without an execve.
-    NeverBegan,
-    /// Something still ran at the deadline.
-    TimedOut,
-}
-
-/// What is known of a subject's threads while they run. Dropping it leaves none of them.
+/// What is known of a subject's threads while they run.
 struct Stepper {
     until: Until,
     /// Whether the first write has been made, so that nothing is counted any more.
     over: bool,
-    /// The process id of the subject.
-    first: pid_t,
     /// By thread id: all that have been heard of and have not ended.
     threads: HashMap<pid_t, Thread>,
     /// By process id.
@@ -132,7 +125,6 @@ struct Stepper {
     images: Vec<Image>,
     threads_born: usize,
     processes_born: usize,
-    deadline: Option<Deadline>,
 }
 
 /// What is known of one thread.
@@ -216,68 +208,23 @@ const RAX: usize = offset_of!(user_regs_struct, rax);
 const ORIG_RAX: usize = offset_of!(user_regs_struct, orig_rax);
 const CS: usize = offset_of!(user_regs_struct, cs);
 
-impl Stepper {
-    fn of(first: pid_t, until: Until, deadline: Option<Deadline>) -> Self {
-        let thread = Thread {
-            process: first,
+impl Thread {
+    /// One of a process, of which nothing is known yet.
+    fn of(process: pid_t) -> Self {
+        Thread {
+            process,
             next: None,
             called: false,
-        };
-        Stepper {
-            until,
-            over: false,
-            first,
-            threads: HashMap::from([(first, thread)]),
-            processes: HashMap::new(),
-            images: Vec::new(),
-            threads_born: 1,
-            processes_born: 0,
-            deadline,
         }
     }
+}
 
-    fn run(&mut self) -> Result<Outcome> {
-        let mut exit = None;
-        loop {
-            if self.threads.is_empty() {
-                // The clock alone is no reason to wait.
-                self.deadline = None;
-            }
-            match tracee::wait().map_err(|e| Error::io("wait4", e))? {
-                Some(Report::Stopped(stopped)) => self
-                    .stopped(stopped)
-                    .map_err(|e| Error::io("ptrace, to step through it", e))?,
-                Some(Report::Ended(tid, how)) => {
-                    if self
-                        .deadline
-                        .as_mut()
-                        .is_some_and(|deadline| deadline.is_passed_by(tid))
-                    {
-                        return Ok(Outcome::TimedOut);
-                    }
-                    self.ended(tid);
-                    if tid == self.first {
-                        exit = Some(how);
-                    }
-                }
-                None if self.images.is_empty() => return Ok(Outcome::NeverBegan),
-                None => break,
-            }
-        }
-        exit.map(Outcome::Done).ok_or_else(|| {
-            // Another thread of this program has waited for all children of the process.
-            Error::io(
-                "wait4: somebody else reaped the subject",
-                io::Error::from_raw_os_error(libc::ECHILD),
-            )
-        })
-    }
-
+impl Stepper {
     /// Counts what a thread has done, and sends it on.
-    fn stopped(&mut self, stopped: Stopped) -> io::Result<()> {
+    fn stopped(&mut self, stopped: Stopped, born: Option<pid_t>) -> io::Result<()> {
         let tid = stopped.tid;
-        if !self.threads.contains_key(&tid) {
-            self.begin(tid, &stopped)?;
+        if let Some(born) = born {
+            self.begin(born, &stopped)?;
         }
         let mut signal = 0;
         match stopped.why {
@@ -298,17 +245,9 @@ impl Stepper {
                 // To the end of its execve, where it stops before the first instruction.
                 return stopped.by_one_instruction(0);
             }
-            Stop::Birth => {
-                // Nothing to hear from one that has been killed.
-                if let Ok(child) = stopped.message()
-                    && !self.threads.contains_key(&child)
-                {
-                    self.begin(child, &stopped)?;
-                }
-            }
             Stop::Group => return stopped.stay_stopped(),
             // Within a call, or before an instruction that is still to be executed.
-            Stop::Call | Stop::Exit | Stop::Other => {}
+            Stop::Call | Stop::Birth | Stop::Exit | Stop::Other => {}
         }
         self.send_on(stopped, signal)
     }
@@ -461,12 +400,7 @@ impl Stepper {
             self.process(process, self.processes_born, stopped)?;
             self.processes_born += 1;
         }
-        let thread = Thread {
-            process,
-            next: None,
-            called: false,
-        };
-        self.threads.insert(tid, thread);
+        self.threads.insert(tid, Thread::of(process));
         self.threads_born += 1;
         Ok(())
     }
@@ -524,13 +458,6 @@ impl Stepper {
             self.count(tid);
         }
         self.threads.remove(&tid);
-    }
-}
-
-impl Drop for Stepper {
-    fn drop(&mut self) {
-        self.deadline = None;
-        tracee::end(self.threads.keys().copied());
     }
 }
 

@@ -20,6 +20,7 @@
 //! # Ok::<(), barest::Error>(())
 //! ```
 
+pub(crate) mod family;
 mod names;
 mod restart;
 pub(crate) mod tracee;
