@@ -265,3 +265,47 @@ fn a_row_has_instructions_time_faults_and_memory() {
     );
     assert!(page.contains("One CPUID takes "), "{page}");
 }
+
+#[test]
+fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
+    let folder = folder("report_interrupted");
+    let plan = plan();
+    let mut kit = std::process::Command::new(env!("CARGO_BIN_EXE_barest"))
+        .arg("report")
+        .arg("--programs")
+        .arg(&plan.programs)
+        .arg("--peers")
+        .arg(&plan.peers)
+        .arg("--build")
+        .arg(&plan.build)
+        .arg("--out")
+        .arg(folder.join("out"))
+        .env("TMPDIR", &folder)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let files = || fs::read_dir(&folder).unwrap().count();
+    // Of programs that are run from there.
+    let running = || {
+        fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| fs::read_link(entry.ok()?.path().join("exe")).ok())
+            .filter(|program| program.starts_with(&folder))
+            .count()
+    };
+    wait_until(|| running() > 0);
+    let pid = nix::unistd::Pid::from_raw(kit.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    kit.wait().unwrap();
+    wait_until(|| running() == 0 && files() == 0);
+    // Nothing half-written either.
+    assert!(!folder.join("out").exists());
+}
+
+fn wait_until(done: impl Fn() -> bool) {
+    let begin = std::time::Instant::now();
+    while !done() {
+        assert!(begin.elapsed().as_secs() < 30, "it never came to that");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}

@@ -1,6 +1,5 @@
 //! The measurement: rounds of starts until there are enough, and what they come to.
 
-use std::ffi::CString;
 use std::fs;
 use std::os::fd::RawFd;
 use std::os::unix::fs::MetadataExt;
@@ -67,7 +66,7 @@ pub(super) fn run(
     let mut notes = notes(&files, plan);
     let processor = pin(plan.processor, &mut notes);
 
-    let mut bench = Bench::new(&files, &prepared, plan, copies.paths(), progress);
+    let mut bench = Bench::new(&files, &prepared, plan, progress);
     bench.check(&originals)?;
     let memories = memories(&files[..subjects.len()], &mut notes)?;
     bench.measure(&mut notes)?;
@@ -219,8 +218,6 @@ fn of_original(error: Error, file: &File) -> Error {
 struct Bench<'a, P> {
     files: &'a [File],
     plan: &'a Plan,
-    /// What is to be removed in the end.
-    paths: Vec<CString>,
     progress: P,
     targets: Vec<Target<'a>>,
     /// What has been counted of each target.
@@ -236,13 +233,7 @@ struct Bench<'a, P> {
 }
 
 impl<'a, P: FnMut(Progress)> Bench<'a, P> {
-    fn new(
-        files: &'a [File],
-        prepared: &'a [Prepared],
-        plan: &'a Plan,
-        paths: Vec<CString>,
-        progress: P,
-    ) -> Self {
+    fn new(files: &'a [File], prepared: &'a [Prepared], plan: &'a Plan, progress: P) -> Self {
         let mut targets: Vec<_> = files
             .iter()
             .zip(prepared)
@@ -257,7 +248,6 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
         Bench {
             files,
             plan,
-            paths,
             progress,
             samples: vec![Vec::new(); targets.len()],
             targets,
@@ -427,7 +417,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
     /// Starts targets in this order, and sees that they are still the files that they were.
     fn start(&self, targets: &[Target], order: &[usize]) -> Result<Vec<Sample>> {
         let samples = loop {
-            match launch::run(targets, order, &self.paths)? {
+            match launch::run(targets, order)? {
                 // A copy that has just been written is still open in a fork that another
                 // thread made meanwhile, and will not be for long: execve(2), ETXTBSY.
                 Err((_, Trouble::Refused(failure)))

@@ -5,21 +5,22 @@
 //! is copied the same way before it is timed: read whole, written whole, into one folder, under
 //! a name of the same length.
 
-use std::ffi::CString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
 
-/// A folder of copies. Dropping it removes them.
+/// A folder of copies. It is removed when this is dropped, and also when this process is killed.
 pub(crate) struct Copies {
     folder: TempDir,
-    made: Vec<PathBuf>,
+    made: usize,
+    guard: Option<Child>,
 }
 
 impl Copies {
@@ -30,8 +31,9 @@ impl Copies {
             .tempdir()
             .map_err(|e| Error::io("make a temporary folder", e))?;
         Ok(Copies {
+            guard: guard(folder.path()),
             folder,
-            made: Vec::new(),
+            made: 0,
         })
     }
 
@@ -42,9 +44,9 @@ impl Copies {
             Error::io(format!("read {name} to copy it; or use --no-copy"), e)
         })?;
         // A folder each: who looks beside itself does not find another subject.
-        let folder = self.folder.path().join(format!("{:04}", self.made.len()));
+        let folder = self.folder.path().join(format!("{:04}", self.made));
         let copy = folder.join("program");
-        self.made.push(copy.clone());
+        self.made += 1;
         let write = || {
             DirBuilder::new().mode(0o700).create(&folder)?;
             let mut options = OpenOptions::new();
@@ -55,16 +57,30 @@ impl Copies {
             .map_err(|e| Error::io(format!("copy {} to {}", file.display(), copy.display()), e))?;
         Ok(copy)
     }
+}
 
-    /// All that there is to remove, in the order in which it can be, for who has to do that
-    /// without this.
-    pub fn paths(&self) -> Vec<CString> {
-        let folders = self.made.iter().filter_map(|copy| copy.parent());
-        let paths = self.made.iter().map(PathBuf::as_path).chain(folders);
-        paths
-            .chain([self.folder.path()])
-            .filter_map(|path| CString::new(path.as_os_str().as_bytes()).ok())
-            .collect()
+/// A process that removes the folder when nobody holds its stdin any more: when this process
+/// lets go of it or is gone, however that came. None where there is no shell: a folder stays
+/// then that a killed process had.
+fn guard(folder: &Path) -> Option<Child> {
+    Command::new("/bin/sh")
+        .args(["-c", r#"read nothing; rm -rf -- "$0""#])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // What is typed at the terminal is for this process, not for its guard.
+        .process_group(0)
+        .spawn()
+        .ok()
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        if let Some(guard) = &mut self.guard {
+            // Closes its stdin first. The folder is this process's to remove as well.
+            let _ = guard.wait();
+        }
     }
 }
 

@@ -7,10 +7,10 @@
 //!
 //! The launcher is also who inherits what a subject leaves running (PR_SET_CHILD_SUBREAPER), so
 //! after each start it knows that nothing is left, or ends it. It does so too when its caller is
-//! gone (PR_SET_PDEATHSIG), and then removes the files that the caller would have. It is forked from a program that may have many threads: so it makes
+//! gone (PR_SET_PDEATHSIG). It is forked from a program that may have many threads: so it makes
 //! system calls only, on memory that was there before.
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -58,17 +58,15 @@ const GRACE: Duration = Duration::from_millis(100);
 const STACK: usize = 64 << 10;
 
 /// Starts `targets` in this order, by their places. All of them run on the processors that this
-/// thread may run on. At the first trouble it stops: which start it was, and what it met. If the
-/// caller dies meanwhile, what is at `paths` is removed.
+/// thread may run on. At the first trouble it stops: which start it was, and what it met.
 ///
 /// To be called on a thread made by [`spawn::alone`].
 pub(super) fn run(
     targets: &[Target],
     order: &[usize],
-    paths: &[CString],
 ) -> Result<std::result::Result<Vec<Sample>, (usize, Trouble)>> {
     let (read, write) = spawn::pipe()?;
-    let mut launcher = Launcher::new(targets, order, paths, write);
+    let mut launcher = Launcher::new(targets, order, write);
     // SAFETY: a question without arguments.
     let caller = unsafe { libc::getpid() };
     // A plain clone(2) without flags: a fork that sends no signal when it ends, so that it can be
@@ -158,7 +156,6 @@ impl Report {
 struct Launcher<'a> {
     targets: &'a [Target<'a>],
     order: &'a [usize],
-    paths: &'a [CString],
     report: Report,
     write: OwnedFd,
     /// The descriptors that it needs, in their order.
@@ -167,12 +164,7 @@ struct Launcher<'a> {
 }
 
 impl<'a> Launcher<'a> {
-    fn new(
-        targets: &'a [Target],
-        order: &'a [usize],
-        paths: &'a [CString],
-        write: OwnedFd,
-    ) -> Self {
+    fn new(targets: &'a [Target], order: &'a [usize], write: OwnedFd) -> Self {
         let of_streams = targets.iter().filter_map(|target| match target.what {
             What::Nothing => None,
             What::SetUp(prepared) | What::Subject(prepared) => Some(prepared.descriptors()),
@@ -187,7 +179,6 @@ impl<'a> Launcher<'a> {
         Launcher {
             targets,
             order,
-            paths,
             report: Report::new(order.len()),
             write,
             descriptors,
@@ -213,10 +204,6 @@ impl<'a> Launcher<'a> {
                         let trouble = match trouble {
                             Trouble::LeavesProcesses { .. } => {
                                 Trouble::LeavesProcesses { all_ended }
-                            }
-                            Trouble::Abandoned => {
-                                self.remove_files(caller);
-                                trouble
                             }
                             trouble => trouble,
                         };
@@ -272,28 +259,6 @@ impl<'a> Launcher<'a> {
         match spawn::default_signals() {
             true => Ok(()),
             false => Err(Trouble::System(errno())),
-        }
-    }
-
-    /// Removes what the caller would have, if the caller is gone: its threads go one by one, and
-    /// the first has been heard of. A caller that stays removes it itself.
-    fn remove_files(&self, caller: libc::pid_t) {
-        let limit = now() + ns_of(GRACE);
-        // SAFETY: a question without arguments.
-        while unsafe { libc::getppid() } == caller {
-            if now() > limit {
-                return;
-            }
-            // SAFETY: a number of microseconds.
-            unsafe { libc::usleep(1000) };
-        }
-        for path in self.paths {
-            // SAFETY: a path that ends in NUL. What is no file is an empty folder by now.
-            unsafe {
-                if libc::unlink(path.as_ptr()) < 0 {
-                    libc::rmdir(path.as_ptr());
-                }
-            }
         }
     }
 
