@@ -263,7 +263,10 @@ fn a_row_has_instructions_time_faults_and_memory() {
         page.contains("true: 40 rounds; ours against a copy of it"),
         "{page}"
     );
-    assert!(page.contains("One CPUID takes "), "{page}");
+    assert!(
+        page.contains("what part of the start they take: one takes "),
+        "{page}"
+    );
 }
 
 #[test]

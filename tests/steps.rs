@@ -290,11 +290,21 @@ fn six_threads_count_at_once() {
 
 #[test]
 fn the_share_of_cpuid_is_its_number_times_its_cost() {
-    let seen = run(&assemble("known", "known-share", &[]));
+    let mut seen = run(&assemble("known", "known-share", &[]));
     assert_eq!(seen.cpuid_time(), seen.cpuid_cost * 3);
-    let share = seen.cpuid_share(seen.cpuid_cost * 6).unwrap();
+    assert_eq!(seen.cpuid_share(), None);
+    seen.start = Some(seen.cpuid_cost * 6);
+    let share = seen.cpuid_share().unwrap();
     assert!((share - 0.5).abs() < 1e-6, "{share}");
-    assert_eq!(seen.cpuid_share(Duration::ZERO), None);
+    seen.start = Some(Duration::ZERO);
+    assert_eq!(seen.cpuid_share(), None);
+    seen.time_start().unwrap();
+    let start = seen.start.unwrap();
+    assert!(
+        start > Duration::ZERO && start < Duration::from_secs(1),
+        "{start:?}"
+    );
+    assert!(seen.cpuid_share().unwrap() > 0.0);
     assert!(cpuid_cost().unwrap() > Duration::ZERO);
 }
 

@@ -38,6 +38,7 @@ mod instruction;
 mod stepper;
 
 use std::path::PathBuf;
+use std::slice;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -49,6 +50,7 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::spawn;
 use crate::subject::{Subject, escaped};
+use crate::time::{Plan, time};
 
 /// All instructions of one run of a subject.
 #[derive(Clone, Debug, Serialize)]
@@ -72,6 +74,9 @@ pub struct Steps {
     /// What one CPUID takes on this machine now.
     #[serde(rename = "cpuid_cost_ns", serialize_with = "crate::nanoseconds::one")]
     pub cpuid_cost: Duration,
+    /// How long a start takes untraced: None until [`Steps::time_start`] has timed some.
+    #[serde(rename = "start_ns", serialize_with = "crate::nanoseconds::any")]
+    pub start: Option<Duration>,
     /// How the first process ended.
     pub exit: Exit,
     /// How many processes executed an instruction, the first included.
@@ -155,10 +160,26 @@ impl Steps {
         self.cpuid_cost.saturating_mul(times)
     }
 
-    /// Which part of a start its CPUID instructions explain, 0.5 for half of it, when a start
-    /// takes that long. None for a start that takes no time.
-    pub fn cpuid_share(&self, start: Duration) -> Option<f64> {
-        (!start.is_zero()).then(|| self.cpuid_time().as_secs_f64() / start.as_secs_f64())
+    /// Runs the subject some 20 times more, untraced, and keeps the median of its times as
+    /// [`Steps::start`]. Fails as [`time`] does.
+    pub fn time_start(&mut self) -> Result<()> {
+        let plan = Plan {
+            rounds: 20,
+            warmup: 2,
+            max_time: Duration::from_secs(1),
+            ..Plan::default()
+        };
+        let timing = time(slice::from_ref(&self.subject), &plan)?;
+        let median = timing.subjects.first().map(|timed| timed.time.median_ns);
+        self.start = median.map(Duration::from_nanos);
+        Ok(())
+    }
+
+    /// Which part of a start its CPUID instructions explain, 0.5 for half of it. None while no
+    /// start has been timed.
+    pub fn cpuid_share(&self) -> Option<f64> {
+        let start = self.start.filter(|start| !start.is_zero())?;
+        Some(self.cpuid_time().as_secs_f64() / start.as_secs_f64())
     }
 }
 

@@ -74,6 +74,7 @@ pub(super) fn run(subject: &Subject, until: Until, cpuid_cost: Duration) -> Resu
         files,
         images,
         cpuid_cost,
+        start: None,
         exit,
         processes: stepper.processes_born,
         threads: stepper.threads_born,

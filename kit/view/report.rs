@@ -1,9 +1,11 @@
 //! How a report is shown: a row for each program in each runtime.
 
+use std::time::Duration;
+
 use super::time::micros;
 use super::{Page, Table, number, text};
 use crate::report::{Comparison, Found, Measured, Report, Row};
-use crate::time::Ratio;
+use crate::time::{Ratio, Timed};
 
 /// The page of a report: one table of all programs in all runtimes.
 pub fn page(reports: &[Report]) -> Page {
@@ -29,7 +31,7 @@ fn one(report: &Report) -> Page {
     for comparison in &report.tables {
         for row in &comparison.rows {
             let head = [comparison.program.clone(), row.runtime.clone()];
-            table.row(head.into_iter().chain(cells(row)));
+            table.row(head.into_iter().chain(cells(row, report.cpuid_cost)));
         }
     }
     let page = Page::new()
@@ -42,7 +44,7 @@ fn one(report: &Report) -> Page {
         );
     let page = match report.cpuid_cost {
         Some(cost) => page.note(format!(
-            "One CPUID takes {} µs here.",
+            "cpuid: how many, and what part of the start they take: one takes {} µs here.",
             micros(cost.as_nanos() as u64)
         )),
         None => page,
@@ -82,7 +84,7 @@ fn notes(page: Page, comparison: &Comparison) -> Page {
 }
 
 /// What a row says behind its names. One that was not measured says why at its end.
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Row, cpuid_cost: Option<Duration>) -> Vec<String> {
     let nothing = |why: String| {
         let mut cells = vec!["-".to_owned(); 8];
         cells.push(why);
@@ -91,7 +93,7 @@ fn cells(row: &Row) -> Vec<String> {
     match &row.found {
         Found::Measured(measured) => {
             let parts: Vec<_> = row.parts.iter().map(ToString::to_string).collect();
-            let mut cells = figures(measured);
+            let mut cells = figures(measured, cpuid_cost);
             cells.push(parts.join(", "));
             cells
         }
@@ -100,7 +102,7 @@ fn cells(row: &Row) -> Vec<String> {
     }
 }
 
-fn figures(measured: &Measured) -> Vec<String> {
+fn figures(measured: &Measured, cpuid_cost: Option<Duration>) -> Vec<String> {
     let Measured {
         calls,
         image,
@@ -113,7 +115,7 @@ fn figures(measured: &Measured) -> Vec<String> {
         calls.to_string(),
         or_none(steps.map(|steps| steps.instructions.to_string())),
         image.bytes.to_string(),
-        or_none(steps.map(|steps| steps.cpuid.to_string())),
+        or_none(steps.map(|steps| cpuid(steps.cpuid, cpuid_cost, time.as_ref()))),
         or_none(time.as_ref().map(|time| time.faults.to_string())),
         or_none(
             time.as_ref()
@@ -126,6 +128,17 @@ fn figures(measured: &Measured) -> Vec<String> {
                 .map(times),
         ),
     ]
+}
+
+/// As in `43 (31 %)`: how many there are, and what part of the start that is.
+fn cpuid(number: u64, cost: Option<Duration>, time: Option<&Timed>) -> String {
+    match (cost, time) {
+        (Some(cost), Some(time)) if number > 0 && time.time.median_ns > 0 => {
+            let share = number as f64 * cost.as_nanos() as f64 / time.time.median_ns as f64;
+            format!("{number} ({:.0} %)", share * 100.0)
+        }
+        _ => number.to_string(),
+    }
 }
 
 /// As in `1.15 [1.13, 1.16]`, or `1 [0.99, 1.01]` where there is no difference.

@@ -126,7 +126,7 @@ fn short(steps: &Steps, file: &Path) -> String {
     }
 }
 
-/// What the CPUID instructions cost, as in "about 435 µs in 68 CPUID".
+/// What the CPUID instructions cost, as in "about 435 µs in 68 CPUID", and what part that is.
 fn cpuid(steps: &Steps) -> String {
     let Steps {
         subject,
@@ -137,10 +137,21 @@ fn cpuid(steps: &Steps) -> String {
     match total.cpuid {
         0 => format!("{subject}: no CPUID"),
         times => format!(
-            "{subject}: about {} in {times} CPUID, {} each on this machine now",
+            "{subject}: about {} in {times} CPUID, {} each on this machine now{}",
             time(steps.cpuid_time()),
-            time(*cpuid_cost)
+            time(*cpuid_cost),
+            share(steps)
         ),
+    }
+}
+
+/// Which part of a start that is, as in ": 31 % of a start of 490 µs".
+fn share(steps: &Steps) -> String {
+    match (steps.cpuid_share(), steps.start) {
+        (Some(share), Some(start)) => {
+            format!(": {:.0} % of a start of {}", share * 100.0, time(start))
+        }
+        _ => String::new(),
     }
 }
 
