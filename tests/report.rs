@@ -160,7 +160,10 @@ fn a_peer_whose_tool_is_missing_is_marked_and_the_rest_measured() {
     assert!(matches!(&rows[0].found, Found::Measured(_)));
     assert!(matches!(&rows[1].found, Found::NotInstalled(what) if what == "no-such-dev"));
     let page = barest::view::markdown::render(&barest::view::report::page(&[report]));
-    assert!(page.contains("not installed: no-such-dev"), "{page}");
+    assert!(
+        page.contains("no such libc: not installed: no-such-dev (make deps)"),
+        "{page}"
+    );
 }
 
 #[test]

@@ -49,7 +49,22 @@ fn one(report: &Report) -> Page {
         )),
         None => page,
     };
-    report.tables.iter().fold(page, notes)
+    let page = report.tables.iter().fold(page, notes);
+    missing(report).into_iter().fold(page, Page::note)
+}
+
+/// What is not installed, a line a runtime: a narrow terminal has no room for it in the table.
+fn missing(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in report.tables.iter().flat_map(|comparison| &comparison.rows) {
+        if let Found::NotInstalled(what) = &row.found {
+            let line = format!("{}: not installed: {what} (make deps)", row.runtime);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
 }
 
 /// What to judge the times of a program by, or why there are none.
