@@ -53,7 +53,8 @@ impl Default for Plan {
             peers: "tests/peers/peers.toml".into(),
             build: "target/peers".into(),
             repeat: 5,
-            rounds: 400,
+            // With so many subjects between two starts of one there is more noise than usual.
+            rounds: 1000,
             steps: true,
         }
     }
