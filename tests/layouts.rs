@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::{PROGRAMS, build, cargo, folder, program, succeed, target};
+use common::{PROGRAMS, build, cargo, folder, our_segments, program, segments, succeed, target};
 use object::{Object, ObjectSection};
 
 /// The programs of a profile as another linker makes them.
@@ -74,16 +74,7 @@ fn the_layout_elf_has_sections_and_symbols_and_the_same_two_segments() {
         assert!(image.sections.unwrap() > 5, "{name}");
         assert!(image.symbols.unwrap() > 0, "{name}");
         assert!(image.write_xor_execute, "{name}");
-        let segments: Vec<_> = image
-            .segments
-            .iter()
-            .map(|s| (s.kind.as_str(), s.flags.to_string()))
-            .collect();
-        assert_eq!(
-            segments,
-            [("LOAD", "r-x".to_owned()), ("GNU_STACK", "rw-".to_owned())],
-            "{name}"
-        );
+        assert_eq!(segments(&image), our_segments(), "{name}");
     }
 }
 

@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assert_cmd::assert::OutputAssertExt;
@@ -28,21 +28,7 @@ fn each_function_agrees_with_a_plain_model_at_every_opt_level() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/subjects/mem_model.rs");
     for level in LEVELS {
         let library = folder.join(format!("libmem_{level}.rlib"));
-        succeed(
-            rustc()
-                .args([
-                    "--edition",
-                    "2024",
-                    "--crate-type",
-                    "rlib",
-                    "--crate-name",
-                    "mem",
-                    "-C",
-                ])
-                .arg(format!("opt-level={level}"))
-                .args([SOURCE, "-o"])
-                .arg(&library),
-        );
+        compile(level, &library, &["--crate-type", "rlib"]);
         let program = folder.join(format!("model_{level}"));
         succeed(
             rustc()
@@ -61,30 +47,28 @@ fn each_function_agrees_with_a_plain_model_at_every_opt_level() {
 /// The functions' own code, as an object file.
 fn object_file(level: &str) -> PathBuf {
     let file = folder(&format!("mem_object_{level}")).join("mem.o");
+    let options = [
+        "--crate-type",
+        "lib",
+        "--emit",
+        "obj",
+        "-Cpanic=abort",
+        "-Ccodegen-units=1",
+    ];
+    compile(level, &file, &options);
+    file
+}
+
+/// Compiles the crate of these functions, as cargo does.
+fn compile(level: &str, output: &Path, options: &[&str]) {
     succeed(
         rustc()
-            .args([
-                "--edition",
-                "2024",
-                "--crate-type",
-                "lib",
-                "--crate-name",
-                "mem",
-            ])
-            .args([
-                "--emit",
-                "obj",
-                "-C",
-                "panic=abort",
-                "-C",
-                "codegen-units=1",
-                "-C",
-            ])
-            .arg(format!("opt-level={level}"))
-            .args([SOURCE, "-o"])
-            .arg(&file),
+            .args(["--edition", "2024", "--crate-name", "mem", SOURCE])
+            .arg(format!("-Copt-level={level}"))
+            .args(options)
+            .arg("-o")
+            .arg(output),
     );
-    file
 }
 
 #[test]

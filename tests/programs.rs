@@ -16,7 +16,7 @@ use barest::assertions::exactly;
 use barest::image;
 use barest::image::Stack;
 use barest::trace::{Exit, trace};
-use common::{PROGRAMS, folder, program, subject};
+use common::{PROGRAMS, folder, our_segments, program, segments, subject};
 use nix::fcntl::{FcntlArg, OFlag};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{self, SigHandler, Signal};
@@ -45,16 +45,7 @@ fn each_program_is_at_most_as_large_as_promised() {
 fn each_program_but_golf_is_one_segment_r_x_and_a_stack_that_is_not_executable() {
     for name in PROGRAMS.into_iter().filter(|&name| name != "golf") {
         let image = image(program(name)).unwrap();
-        let segments: Vec<_> = image
-            .segments
-            .iter()
-            .map(|s| (s.kind.as_str(), s.flags.to_string()))
-            .collect();
-        assert_eq!(
-            segments,
-            [("LOAD", "r-x".to_owned()), ("GNU_STACK", "rw-".to_owned())],
-            "{name}"
-        );
+        assert_eq!(segments(&image), our_segments(), "{name}");
         assert_eq!(image.stack, Stack::Nx, "{name}");
         assert!(image.write_xor_execute, "{name}");
         assert_eq!(

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::Once;
 
 use barest::Subject;
+use barest::image::Image;
 
 /// The programs, by their names.
 pub const PROGRAMS: [&str; 6] = ["true", "false", "hello", "exec", "stack", "golf"];
@@ -67,6 +68,20 @@ pub fn build(profile: &str) {
             .args(["build", "-p", "bins", "--profile", profile, "--target-dir"])
             .arg(target()),
     );
+}
+
+/// The program headers of a file: what kind each is, and its flags.
+pub fn segments(image: &Image) -> Vec<(&str, String)> {
+    let segments = image.segments.iter();
+    segments
+        .map(|segment| (segment.kind.as_str(), segment.flags.to_string()))
+        .collect()
+}
+
+/// Those of our programs in the layouts `bare` and `elf`: one that is read and executed, and a
+/// stack that is not executed.
+pub fn our_segments() -> [(&'static str, String); 2] {
+    [("LOAD", "r-x".to_owned()), ("GNU_STACK", "rw-".to_owned())]
 }
 
 /// A program as a subject.
