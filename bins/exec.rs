@@ -1,7 +1,8 @@
 //! `exec PATH [ARG…]`: runs PATH with the arguments ARG… and the environment as it is.
 //!
 //! System calls: execve, then PATH's execve, with nothing between. When that fails, one writev
-//! with one line on stderr, and exit_group. PATH is not searched for in directories.
+//! with one line on stderr, and exit_group; without a PATH, one write and exit_group. PATH is not
+//! searched for in directories.
 //!
 //! Exit status, as of env(1): 127 when there is no PATH, 126 when it cannot be run, 125 when no
 //! PATH is given; otherwise that of the program at PATH.

@@ -59,26 +59,30 @@ pub fn link_bin(name: &str, layout: Layout) {
     instruct(&format!("bin={name}"), layout);
 }
 
+/// What every layout asks of the C compiler that links, and of its linker.
+const FLAGS: [&str; 7] = [
+    // No start files and no libraries of the C compiler; a fixed address instead of PIE.
+    "-nostartfiles",
+    "-nostdlib",
+    "-static",
+    "-no-pie",
+    // None of what linkers add by themselves: no build id, no part that becomes read-only later.
+    "-Wl,--build-id=none",
+    "-Wl,-z,norelro",
+    // Strings as they come: rust-lld would sort and merge them, GNU ld would not.
+    "-Wl,-O0",
+];
+
 /// Tells cargo how to link `which`.
 fn instruct(which: &str, layout: Layout) {
-    let args = [
-        // No start files and no libraries of the C compiler; a fixed address instead of PIE.
-        "-nostartfiles".into(),
-        "-nostdlib".into(),
-        "-static".into(),
-        "-no-pie".into(),
-        // None of what linkers add by themselves: no build id, no RELRO, no gaps between pages.
-        "-Wl,--build-id=none".into(),
-        "-Wl,-z,norelro".into(),
-        "-Wl,-z,noexecstack".into(),
-        // Strings as they come: rust-lld would sort and merge them, GNU ld would not.
-        "-Wl,-O0".into(),
-        format!("-L{}", folder().display()),
-        format!("-T{}", layout.script().display()),
-    ];
-    for arg in args {
-        let arg: String = arg;
-        println!("cargo::rustc-link-arg-{which}={arg}");
+    for flag in FLAGS {
+        println!("cargo::rustc-link-arg-{which}={flag}");
     }
+    // Where the script finds those that it includes, and the script.
+    println!("cargo::rustc-link-arg-{which}=-L{}", folder().display());
+    println!(
+        "cargo::rustc-link-arg-{which}=-T{}",
+        layout.script().display()
+    );
     println!("cargo::rerun-if-changed={}", folder().display());
 }

@@ -62,7 +62,9 @@ macro_rules! syscalls {
         pub unsafe fn $name(number: usize, $($arg: usize),*) -> usize {
             let result;
             // SAFETY: the registers are those of the ABI above; the caller answers for the call.
-            // Memory may be read and written by it, so nothing is said to be untouched.
+            // Memory may be read and written by it, so nothing is said to be untouched. It is not
+            // said to be `nostack` either: what is kept below rsp then would rule out the
+            // shortest way to load a small number, which is a push and a pop.
             unsafe {
                 asm!(
                     "syscall",
