@@ -1,5 +1,6 @@
-//! The architecture: one file each, with the entry, the system call instruction and the call
-//! numbers. Nothing else in this crate or in a program depends on it.
+//! The architecture: one file each, with the entry, the system call instruction, the call numbers
+//! and the machine's number in the ELF header. Nothing else in this crate, in a layout (but the
+//! museum's) or in a program depends on it.
 //!
 //! # Safety
 //!

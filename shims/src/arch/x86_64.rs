@@ -8,7 +8,8 @@
 
 use core::arch::asm;
 
-/// The first instructions of a process, as text for `naked_asm!`.
+/// The first instructions of a process, as text for `naked_asm!`, and what the ELF header says of
+/// the machine (psABI 4.1.1: EM_X86_64).
 ///
 /// At entry (psABI 3.4.1) rsp points at `argc` and is a multiple of 16, and rbp is zero, which
 /// ends a debugger's walk up the frames. A compiled function wants rsp as a call leaves it, 8
@@ -20,6 +21,8 @@ use core::arch::asm;
 macro_rules! __start {
     () => {
         "
+        .globl e_machine
+        e_machine = 62
         mov rdi, rsp
         call {start}
         xchg edi, eax
@@ -35,6 +38,8 @@ macro_rules! __start {
 macro_rules! __exit {
     () => {
         "
+        .globl e_machine
+        e_machine = 62
         mov edi, {status}
         mov eax, {exit_group}
         syscall
