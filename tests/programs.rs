@@ -13,9 +13,9 @@ use std::process::{Command, Stdio};
 
 use assert_cmd::assert::OutputAssertExt;
 use barest::assertions::exactly;
-use barest::image;
 use barest::image::Stack;
 use barest::trace::{Exit, trace};
+use barest::{Stream, image};
 use common::{PROGRAMS, folder, our_segments, program, segments, subject};
 use nix::fcntl::{FcntlArg, OFlag};
 use nix::sys::resource::{Resource, setrlimit};
@@ -288,10 +288,27 @@ fn a_broken_pipe_ends_a_program_by_sigpipe_as_any_other() {
 }
 
 #[test]
+fn with_all_three_streams_closed_each_program_makes_the_same_calls_and_ends() {
+    let failed_write = &["execve", "write", "writev", "exit_group"][..];
+    for (name, expected, status) in [
+        ("true", &EXIT[..], 0),
+        ("false", &EXIT[..], 1),
+        ("golf", &["execve", "exit"][..], 0),
+        ("hello", failed_write, 1),
+        ("stack", failed_write, 1),
+        ("exec", &["execve", "write", "exit_group"][..], 125),
+    ] {
+        let closed = Stream::Closed;
+        let subject = subject(name).stdin(closed).stdout(closed).stderr(closed);
+        let seen = trace(&subject).unwrap();
+        seen.assert(exactly(expected.iter().copied()));
+        assert_eq!(seen.exit, Exit::Exited(status), "{name}");
+    }
+}
+
+#[test]
 fn closed_stderr_changes_neither_the_calls_nor_the_status() {
-    let subject = subject("exec")
-        .arg("/nowhere")
-        .stderr(barest::Stream::Closed);
+    let subject = subject("exec").arg("/nowhere").stderr(Stream::Closed);
     let seen = trace(&subject).unwrap();
     seen.assert(exactly(["execve", "execve", "writev", "exit_group"]));
     assert_eq!(seen.exit, Exit::Exited(127));
