@@ -3,12 +3,15 @@
 mod common;
 
 use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 
 use assert_cmd::Command;
 use barest::count::Range;
 use barest::report::{Found, Plan, Report, report};
 use common::{folder, program, target};
+use nix::sys::signal::{self, SigHandler, Signal};
+use nix::unistd::Pid;
 use predicates::prelude::*;
 
 fn plan() -> Plan {
@@ -276,7 +279,16 @@ fn a_row_has_instructions_time_faults_and_memory() {
 fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
     let folder = folder("report_interrupted");
     let plan = plan();
-    let mut kit = std::process::Command::new(env!("CARGO_BIN_EXE_barest"))
+    let mut kit = std::process::Command::new(env!("CARGO_BIN_EXE_barest"));
+    // A shell has its background jobs ignore it, and who runs tests may be one.
+    // SAFETY: one system call between fork and exec.
+    unsafe {
+        kit.pre_exec(|| {
+            signal::signal(Signal::SIGINT, SigHandler::SigDfl)?;
+            Ok(())
+        })
+    };
+    let mut kit = kit
         .arg("report")
         .arg("--programs")
         .arg(&plan.programs)
@@ -300,9 +312,8 @@ fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
             .count()
     };
     wait_until(|| running() > 0);
-    let pid = nix::unistd::Pid::from_raw(kit.id() as i32);
-    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
-    kit.wait().unwrap();
+    signal::kill(Pid::from_raw(kit.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(kit.wait().unwrap().signal(), Some(Signal::SIGINT as i32));
     wait_until(|| running() == 0 && files() == 0);
     // Nothing half-written either.
     assert!(!folder.join("out").exists());
