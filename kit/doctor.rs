@@ -177,7 +177,7 @@ fn trace() -> Ability {
     if answer < 0 {
         return Ability::no(
             format!("close_range: {}", io::Error::last_os_error()),
-            "Linux 5.11 or later is needed, and a container that lets it through",
+            "Linux 5.9 or later is needed, and a container that lets it through",
         );
     }
     let tried = child(|| {

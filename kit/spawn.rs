@@ -134,7 +134,7 @@ impl Failure {
         if self.step == Step::Exec as i32 {
             program::refused(program, source)
         } else if self.step == Step::CloseRange as i32 {
-            Error::io("close_range (Linux 5.11 or later is needed)", source)
+            Error::io("close_range (Linux 5.9 or later is needed)", source)
         } else if self.step == Step::Signals as i32 {
             Error::io("set the subject's signals to their defaults", source)
         } else if self.step == Step::Filter as i32 {
@@ -144,6 +144,13 @@ impl Failure {
         }
     }
 }
+
+/// A file that was written a moment ago may still be open in a child that another thread has
+/// forked meanwhile. It will not be for long (execve(2), ETXTBSY), so for a second it is tried
+/// again.
+const TRIES: u32 = 100;
+/// In microseconds.
+const BETWEEN_TRIES: u32 = 10_000;
 
 /// What a child does to become the subject, in this order.
 #[repr(i32)]
@@ -174,27 +181,21 @@ impl Prepared {
         self
     }
 
-    /// Becomes the subject. Returns only when that fails.
+    /// Becomes the subject, with no descriptor but its streams. Returns only when that fails;
+    /// then `keep` is still open, which closes on exec.
     ///
     /// # Safety
     ///
-    /// To be called in a child of this process only: it takes over the standard streams. Every
-    /// signal must be blocked, so that no handler of the parent runs in the child.
-    unsafe fn exec(&self) -> Failure {
+    /// To be called in a child of this process only: it takes over the descriptors. Every signal
+    /// must be blocked, so that no handler of the parent runs in the child.
+    unsafe fn exec(&self, keep: RawFd) -> Failure {
         // SAFETY: as this function.
         if let Err(failure) = unsafe { self.connect() } {
             return failure;
         }
-        // SAFETY: takes three numbers; marks descriptors of the child.
-        if unsafe {
-            libc::syscall(
-                libc::SYS_close_range,
-                3,
-                u32::MAX,
-                libc::CLOSE_RANGE_CLOEXEC,
-            )
-        } < 0
-        {
+        // Now, not by the exec: the program itself may be among what the parent has open for
+        // writing, and could not be executed then.
+        if !close_between(3, keep as u32 - 1) || !close_between(keep as u32 + 1, u32::MAX) {
             return Failure::at(Step::CloseRange);
         }
         if !default_signals() || !unblock_signals() {
@@ -202,6 +203,14 @@ impl Prepared {
         }
         if self.filtered && !filter_every_call() {
             return Failure::at(Step::Filter);
+        }
+        for _ in 0..TRIES {
+            let failure = self.execve();
+            if !failure.is_busy() {
+                return failure;
+            }
+            // SAFETY: a number of microseconds.
+            unsafe { libc::usleep(BETWEEN_TRIES) };
         }
         self.execve()
     }
@@ -290,7 +299,7 @@ impl Prepared {
                 let mut byte = 0u8;
                 if libc::read(go_read.as_raw_fd(), (&raw mut byte).cast(), 1) == 1 {
                     libc::prctl(libc::PR_SET_PDEATHSIG, 0);
-                    let failure = self.exec();
+                    let failure = self.exec(failure_write.as_raw_fd());
                     libc::write(
                         failure_write.as_raw_fd(),
                         (&raw const failure).cast(),
@@ -308,6 +317,12 @@ impl Prepared {
             }),
         }
     }
+}
+
+/// Closes these descriptors, the last one included, if there is one between them.
+fn close_between(first: u32, last: u32) -> bool {
+    // SAFETY: takes three numbers; the descriptors are the child's.
+    first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0
 }
 
 /// One bit a signal: the size of a signal set that the kernel takes.

@@ -125,7 +125,7 @@ impl Trace {
 ///
 /// Fails when the subject cannot be run, may not be traced, or is not done by its timeout, and
 /// leaves nothing of it running then. A subject that fails or dies by a signal is no error.
-/// Linux 5.11 or later is needed.
+/// Linux 5.9 or later is needed.
 pub fn trace(subject: &Subject) -> Result<Trace> {
     trace_by(subject, Method::Syscalls)
 }

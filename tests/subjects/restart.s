@@ -1,4 +1,5 @@
-# 15 instructions, and 9 in a child, which sends its sleeping parent a signal that is ignored.
+# 15 instructions, and 13 in a child, which waits until its parent sleeps and sends it a signal that
+# is ignored.
         .globl _start
 _start: mov     $39, %eax               # getpid
         syscall
@@ -12,12 +13,17 @@ _start: mov     $39, %eax               # getpid
         xor     %esi, %esi
         syscall
         jmp     done
-child:  mov     %ebx, %edi
+child:  mov     $35, %eax               # nanosleep
+        lea     short(%rip), %rdi
+        xor     %esi, %esi
+        syscall
+        mov     %ebx, %edi
         mov     $23, %esi               # SIGURG
         mov     $62, %eax               # kill
         syscall
 done:   xor     %edi, %edi
         mov     $231, %eax              # exit_group
         syscall
-time:   .quad   0, 300000000
+time:   .quad   0, 600000000
+short:  .quad   0, 200000000
         .section .note.GNU-stack, "", @progbits
