@@ -192,9 +192,8 @@ fn without_our_programs_or_the_data_file_it_is_one_line_and_exit_2() {
     }
 }
 
-#[test]
-fn a_row_has_instructions_time_faults_and_memory() {
-    let folder = folder("report_whole");
+/// One peer only, which is built in no time.
+fn beside_assembler(folder: &Path) -> Plan {
     let peers = folder.join("peers.toml");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/true.s");
     fs::copy(source, folder.join("true.s")).unwrap();
@@ -213,12 +212,30 @@ fn a_row_has_instructions_time_faults_and_memory() {
         "#,
     )
     .unwrap();
-    let plan = Plan {
+    Plan {
         peers,
         build: folder.join("build"),
+        ..plan()
+    }
+}
+
+/// A kit that is running. It does not outlive a test that fails.
+struct Running(std::process::Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Nothing to kill where the test has waited for it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_row_has_instructions_time_faults_and_memory() {
+    let plan = Plan {
         rounds: 40,
         steps: true,
-        ..plan()
+        ..beside_assembler(&folder("report_whole"))
     };
     let last = std::sync::Mutex::new((0, 0));
     let report = report(&plan, &|progress| {
@@ -277,8 +294,9 @@ fn a_row_has_instructions_time_faults_and_memory() {
 
 #[test]
 fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
-    let folder = folder("report_interrupted");
-    let plan = plan();
+    let plan = beside_assembler(&folder("report_interrupted"));
+    let out = folder("report_interrupted_out").join("out");
+    let folder = folder("report_interrupted_tmp");
     let mut kit = std::process::Command::new(env!("CARGO_BIN_EXE_barest"));
     // A shell has its background jobs ignore it, and who runs tests may be one.
     // SAFETY: one system call between fork and exec.
@@ -288,7 +306,7 @@ fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
             Ok(())
         })
     };
-    let mut kit = kit
+    let kit = kit
         .arg("report")
         .arg("--programs")
         .arg(&plan.programs)
@@ -297,11 +315,12 @@ fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
         .arg("--build")
         .arg(&plan.build)
         .arg("--out")
-        .arg(folder.join("out"))
+        .arg(&out)
         .env("TMPDIR", &folder)
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
+    let mut kit = Running(kit);
     let files = || fs::read_dir(&folder).unwrap().count();
     // Of programs that are run from there.
     let running = || {
@@ -312,11 +331,11 @@ fn a_report_that_is_interrupted_leaves_no_process_and_no_file() {
             .count()
     };
     wait_until(|| running() > 0);
-    signal::kill(Pid::from_raw(kit.id() as i32), Signal::SIGINT).unwrap();
-    assert_eq!(kit.wait().unwrap().signal(), Some(Signal::SIGINT as i32));
+    signal::kill(Pid::from_raw(kit.0.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(kit.0.wait().unwrap().signal(), Some(Signal::SIGINT as i32));
     wait_until(|| running() == 0 && files() == 0);
     // Nothing half-written either.
-    assert!(!folder.join("out").exists());
+    assert!(!out.exists());
 }
 
 fn wait_until(done: impl Fn() -> bool) {
