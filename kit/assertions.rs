@@ -156,6 +156,15 @@ fn case<'a>(
     (result == expected).then(|| Case::new(Some(predicate), result).add_product(product()))
 }
 
+/// Panics when a demand on facts is not met, and says what differs: what every `assert` does.
+#[track_caller]
+fn assert<T>(name: impl fmt::Display, facts: &T, demand: impl Predicate<T>) -> &T {
+    if let Some(case) = demand.find_case(false, facts) {
+        panic!("{name}\n{}", case.tree());
+    }
+    facts
+}
+
 impl PredicateReflection for Exactly {}
 impl PredicateReflection for Never {}
 impl PredicateReflection for AtMost {}
@@ -191,9 +200,7 @@ impl Trace {
     /// Panics when a demand is not met, and says what differs.
     #[track_caller]
     pub fn assert(&self, demand: impl Predicate<Trace>) -> &Self {
-        if let Some(case) = demand.find_case(false, self) {
-            panic!("{}: {}\n{}", self.subject, self.exit, case.tree());
-        }
-        self
+        let name = format_args!("{}: {}", self.subject, self.exit);
+        assert(name, self, demand)
     }
 }

@@ -20,9 +20,8 @@ use std::fmt;
 
 use predicates_core::Predicate;
 use predicates_core::reflection::{Case, PredicateReflection, Product};
-use predicates_tree::CaseTreeExt;
 
-use super::case;
+use super::{assert, case};
 use crate::image::Image;
 use crate::memory::Memory;
 use crate::subject::escape;
@@ -179,20 +178,11 @@ impl fmt::Display for Proportion {
     }
 }
 
-/// Panics when a demand is not met, and says what differs.
-#[track_caller]
-fn assert<T>(name: &str, facts: &T, demand: &impl Predicate<T>) {
-    if let Some(case) = demand.find_case(false, facts) {
-        panic!("{name}\n{}", case.tree());
-    }
-}
-
 impl Image {
     /// Panics when a demand is not met, and says what differs.
     #[track_caller]
     pub fn assert(&self, demand: impl Predicate<Image>) -> &Self {
-        assert(&escape(self.path.as_os_str()), self, &demand);
-        self
+        assert(escape(self.path.as_os_str()), self, demand)
     }
 }
 
@@ -200,8 +190,7 @@ impl Timed {
     /// Panics when a demand is not met, and says what differs.
     #[track_caller]
     pub fn assert(&self, demand: impl Predicate<Timed>) -> &Self {
-        assert(&self.subject.to_string(), self, &demand);
-        self
+        assert(&self.subject, self, demand)
     }
 }
 
@@ -211,7 +200,6 @@ impl Timing {
     pub fn assert(&self, demand: impl Predicate<Timing>) -> &Self {
         let lettered = |timed: &Timed| format!("{} is {}", timed.letter, timed.subject);
         let subjects: Vec<_> = self.subjects.iter().map(lettered).collect();
-        assert(&subjects.join(", "), self, &demand);
-        self
+        assert(subjects.join(", "), self, demand)
     }
 }

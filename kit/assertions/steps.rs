@@ -15,9 +15,8 @@ use std::fmt;
 
 use predicates_core::Predicate;
 use predicates_core::reflection::{Case, PredicateReflection, Product};
-use predicates_tree::CaseTreeExt;
 
-use super::{Block, case};
+use super::{Block, assert, case};
 use crate::steps::{FileSteps, Steps};
 use crate::subject::escape;
 
@@ -101,9 +100,7 @@ impl Steps {
     /// Panics when a demand is not met, and says what differs.
     #[track_caller]
     pub fn assert(&self, demand: impl Predicate<Steps>) -> &Self {
-        if let Some(case) = demand.find_case(false, self) {
-            panic!("{}: {}\n{}", self.subject, self.exit, case.tree());
-        }
-        self
+        let name = format_args!("{}: {}", self.subject, self.exit);
+        assert(name, self, demand)
     }
 }

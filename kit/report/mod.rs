@@ -19,7 +19,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::count::{Count, Range};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::machine::Machine;
 use crate::peers::{self, Availability, Built, Part, Peer};
@@ -174,12 +174,16 @@ const PROGRAMS: [(&str, &str); 6] = [
 /// wrong with one peer is in its row.
 pub fn report(plan: &Plan, progress: &(impl Fn(Progress) + Sync)) -> Result<Report> {
     let peers = peers::load(&plan.peers)?;
-    let place = Place::new(&plan.programs)?;
-    let rows = PROGRAMS.map(|(program, _)| 1 + of_peers(&peers, program).count());
-    let a_row = 1 + STEPPING * usize::from(plan.steps) + TIMING * usize::from(plan.rounds > 0);
+    let mut place = Place::new(&plan.programs)?;
+    let rows: usize = PROGRAMS
+        .iter()
+        .map(|(program, _)| 1 + of_peers(&peers, program).count())
+        .sum();
+    let running = 1 + STEPPING * usize::from(plan.steps);
+    let timing = TIMING * usize::from(plan.rounds > 0);
     let work = Work {
         done: AtomicUsize::new(0),
-        of: BUILDING * peers.len() + a_row * rows.iter().sum::<usize>(),
+        of: BUILDING * peers.len() + (running + timing) * rows,
         progress,
     };
     let built = peers::prepare_all(&peers, &plan.build, |peer, _| {
@@ -187,21 +191,6 @@ pub fn report(plan: &Plan, progress: &(impl Fn(Progress) + Sync)) -> Result<Repo
     });
     let mut tables = Vec::new();
     for (program, does) in PROGRAMS {
-        let ours = [(
-            "barest".to_owned(),
-            Ok((plan.programs.join(program), Vec::new())),
-        )];
-        let theirs = of_peers(&peers, program).map(|(at, variant)| {
-            let runtime = match variant.strip_prefix(program) {
-                Some("") | None => peers[at].name.clone(),
-                Some(how) => format!("{} ({})", peers[at].name, how.trim_start_matches('_')),
-            };
-            let file = program_of(&built[at], variant);
-            (
-                runtime,
-                file.map(|built| (built.path.clone(), built.parts.clone())),
-            )
-        });
         let mut comparison = Comparison {
             program: program.to_owned(),
             does: does.to_owned(),
@@ -210,47 +199,80 @@ pub fn report(plan: &Plan, progress: &(impl Fn(Progress) + Sync)) -> Result<Repo
             untimed: None,
         };
         let mut subjects = Vec::new();
-        for (runtime, file) in ours.into_iter().chain(theirs) {
-            let (found, parts) = match file {
-                Err(found) => (found, Vec::new()),
-                Ok((path, parts)) => match place.subject(program, &path) {
-                    Err(error) => (Found::Failed(error.to_string()), parts),
-                    Ok(subject) => {
-                        let found = place.measure(&subject, program, &path, plan);
-                        subjects.extend(found.is_ok().then_some(subject));
-                        (
-                            found.unwrap_or_else(|error| Found::Failed(error.to_string())),
-                            parts,
-                        )
-                    }
-                },
-            };
-            work.done(
-                a_row - TIMING * usize::from(plan.rounds > 0),
-                format!("{program}: {runtime}"),
-            );
+        for candidate in candidates(plan, &peers, &built, program) {
+            let Candidate {
+                runtime,
+                parts,
+                file,
+            } = candidate;
+            let found = file.and_then(|path| {
+                let subject = place.subject(program, &path)?;
+                let measured = place.measure(&subject, program, &path, plan)?;
+                subjects.push(subject);
+                Ok(Found::Measured(Box::new(measured)))
+            });
+            work.done(running, format!("{program}: {runtime}"));
             comparison.rows.push(Row {
                 runtime,
                 parts,
-                found,
+                found: found.unwrap_or_else(|why| why),
             });
         }
         if plan.rounds > 0 {
             comparison.time(&subjects, plan.rounds);
-            work.done(TIMING * comparison.rows.len(), format!("timed {program}"));
+            work.done(timing * comparison.rows.len(), format!("timed {program}"));
         }
         tables.push(comparison);
     }
-    let cpuid_cost = if plan.steps {
-        Some(cpuid_cost()?)
-    } else {
-        None
-    };
     Ok(Report {
         machine: Machine::here(),
-        cpuid_cost,
+        cpuid_cost: plan.steps.then(cpuid_cost).transpose()?,
         tables,
     })
+}
+
+/// One of our programs in one runtime, before it is measured.
+struct Candidate {
+    runtime: String,
+    parts: Vec<Part>,
+    /// The file, or why there is none.
+    file: std::result::Result<PathBuf, Found>,
+}
+
+/// One of our programs in all runtimes, ours first.
+fn candidates(
+    plan: &Plan,
+    peers: &[Peer],
+    built: &[Result<Availability>],
+    program: &str,
+) -> Vec<Candidate> {
+    let ours = Candidate {
+        runtime: "barest".to_owned(),
+        parts: Vec::new(),
+        file: Ok(plan.programs.join(program)),
+    };
+    let theirs = of_peers(peers, program).map(|(at, variant)| {
+        let name = &peers[at].name;
+        let found = program_of(&built[at], variant);
+        Candidate {
+            runtime: match variant.strip_prefix(program) {
+                Some("") | None => name.clone(),
+                Some(how) => format!("{name} ({})", how.trim_start_matches('_')),
+            },
+            parts: found
+                .as_ref()
+                .map_or(Vec::new(), |built| built.parts.clone()),
+            file: found.map(|built| built.path.clone()),
+        }
+    });
+    [ours].into_iter().chain(theirs).collect()
+}
+
+/// What could not be measured: the line that says why.
+impl From<Error> for Found {
+    fn from(error: Error) -> Self {
+        Found::Failed(error.to_string())
+    }
 }
 
 /// About how many times as long as to count the calls of a program it takes to build a peer, to
@@ -262,13 +284,11 @@ const TIMING: usize = 6;
 impl Comparison {
     /// Times all rows that were measured: these are their subjects.
     fn time(&mut self, subjects: &[Subject], rounds: usize) {
-        match time(
-            subjects,
-            &time::Plan {
-                rounds,
-                ..time::Plan::default()
-            },
-        ) {
+        let plan = time::Plan {
+            rounds,
+            ..time::Plan::default()
+        };
+        match time(subjects, &plan) {
             Err(error) => self.untimed = Some(error.to_string()),
             Ok(timing) => {
                 let measured = self.rows.iter_mut().filter_map(|row| match &mut row.found {

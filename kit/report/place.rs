@@ -1,10 +1,9 @@
 //! Where the programs of a report are run.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Duration;
 
-use super::{Found, Measured, Plan};
+use super::{Measured, Plan};
 use crate::count::{Range, count};
 use crate::error::{Error, Result};
 use crate::image::image;
@@ -16,9 +15,11 @@ use crate::trace::trace;
 /// A folder with a copy of each program, all made in one way, under paths of one length: a
 /// longer path is more to read for a runtime that looks at it.
 pub(super) struct Place {
-    copies: Mutex<Copies>,
+    copies: Copies,
     /// What `exec` runs.
     target: PathBuf,
+    /// How many calls that makes behind its execve.
+    of_target: usize,
 }
 
 /// None of the programs takes that long, unless something is wrong with it.
@@ -33,20 +34,17 @@ impl Place {
             return Err(Error::BadFile { path, reason });
         }
         let target = copies.copy(&path)?;
+        let of_target = trace(&Subject::new(&target))?.count() - 1;
         Ok(Place {
-            copies: Mutex::new(copies),
+            copies,
             target,
+            of_target,
         })
     }
 
     /// A program as it is run here, by which of our programs it is compared with.
-    pub fn subject(&self, program: &str, path: &Path) -> Result<Subject> {
-        let copy = self
-            .copies
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .copy(path)?;
-        let subject = Subject::new(copy).timeout(LIMIT);
+    pub fn subject(&mut self, program: &str, path: &Path) -> Result<Subject> {
+        let subject = Subject::new(self.copies.copy(path)?).timeout(LIMIT);
         Ok(match program {
             "exec" => subject.arg(&self.target),
             _ => subject,
@@ -60,17 +58,13 @@ impl Place {
         program: &str,
         path: &Path,
         plan: &Plan,
-    ) -> Result<Found> {
+    ) -> Result<Measured> {
         let count = count(subject, plan.repeat)?;
         let calls = match program {
-            // Less the calls of the target, which are all of its own but its execve.
-            "exec" => {
-                let target = trace(&Subject::new(&self.target))?.count() - 1;
-                Range {
-                    min: count.total.min.saturating_sub(target),
-                    max: count.total.max.saturating_sub(target),
-                }
-            }
+            "exec" => Range {
+                min: count.total.min.saturating_sub(self.of_target),
+                max: count.total.max.saturating_sub(self.of_target),
+            },
             _ => count.total,
         };
         let steps = match plan.steps {
@@ -81,12 +75,12 @@ impl Place {
                 .map(|image| image.total),
             false => None,
         };
-        Ok(Found::Measured(Box::new(Measured {
+        Ok(Measured {
             calls,
             count,
             image: image(path)?,
             steps,
             time: None,
-        })))
+        })
     }
 }

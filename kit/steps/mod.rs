@@ -114,6 +114,13 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Which part of a start its CPUID instructions explain, 0.5 for half of it, when one takes
+    /// so long, and a start so long. None for a start that takes no time.
+    pub fn cpuid_share(self, cost: Duration, start: Duration) -> Option<f64> {
+        let cpuid = self.cpuid as f64 * cost.as_secs_f64();
+        (!start.is_zero()).then(|| cpuid / start.as_secs_f64())
+    }
+
     fn add(&mut self, other: Tally) {
         self.instructions += other.instructions;
         self.cpuid += other.cpuid;
@@ -178,8 +185,7 @@ impl Steps {
     /// Which part of a start its CPUID instructions explain, 0.5 for half of it. None while no
     /// start has been timed.
     pub fn cpuid_share(&self) -> Option<f64> {
-        let start = self.start.filter(|start| !start.is_zero())?;
-        Some(self.cpuid_time().as_secs_f64() / start.as_secs_f64())
+        self.total.cpuid_share(self.cpuid_cost, self.start?)
     }
 }
 

@@ -41,7 +41,7 @@ impl Copies {
     pub fn copy(&mut self, file: &Path) -> Result<PathBuf> {
         let bytes = fs::read(file).map_err(|e| {
             let name = file.display();
-            Error::io(format!("read {name} to copy it; or use --no-copy"), e)
+            Error::io(format!("read {name}, to run a copy of it"), e)
         })?;
         // A folder each: who looks beside itself does not find another subject.
         let folder = self.folder.path().join(format!("{:04}", self.made));

@@ -77,7 +77,8 @@ pub struct Call {
     #[serde(serialize_with = "hex")]
     pub args: [u64; 6],
     /// What it returned: below zero an errno (errno(3)), and from -512 to -516 a call that a
-    /// signal cut short (linux/errno.h, ERESTARTSYS and others). None when it never returned.
+    /// signal cut short (linux/errno.h, ERESTARTSYS and others). None when it never returned, and
+    /// for all calls with [`Method::Filter`].
     pub result: Option<i64>,
     /// Whether the kernel made it, to go on with one that a signal had cut short.
     pub restart: bool,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::time::micros;
 use super::{Page, Table, number, text};
 use crate::report::{Comparison, Found, Measured, Report, Row};
+use crate::steps::Tally;
 use crate::time::{Ratio, Timed};
 
 /// The page of a report: one table of all programs in all runtimes.
@@ -40,7 +41,8 @@ fn one(report: &Report) -> Page {
         .note(
             "calls: system calls, the execve that starts it included; of exec, those up to its \
              own execve, and so its instructions. start: median from clone to reaped; times \
-             ours: the median of the rounds' ratios [95 % interval]; 1 where it holds 1, which is no difference.",
+             ours: the median of the rounds' ratios [95 % interval]; 1 where it holds 1, which is \
+             no difference.",
         );
     let page = match report.cpuid_cost {
         Some(cost) => page.note(format!(
@@ -130,7 +132,7 @@ fn figures(measured: &Measured, cpuid_cost: Option<Duration>) -> Vec<String> {
         calls.to_string(),
         or_none(steps.map(|steps| steps.instructions.to_string())),
         image.bytes.to_string(),
-        or_none(steps.map(|steps| cpuid(steps.cpuid, cpuid_cost, time.as_ref()))),
+        or_none(steps.map(|steps| cpuid(steps, cpuid_cost, time.as_ref()))),
         or_none(time.as_ref().map(|time| time.faults.to_string())),
         or_none(
             time.as_ref()
@@ -146,13 +148,14 @@ fn figures(measured: &Measured, cpuid_cost: Option<Duration>) -> Vec<String> {
 }
 
 /// As in `43 (31 %)`: how many there are, and what part of the start that is.
-fn cpuid(number: u64, cost: Option<Duration>, time: Option<&Timed>) -> String {
-    match (cost, time) {
-        (Some(cost), Some(time)) if number > 0 && time.time.median_ns > 0 => {
-            let share = number as f64 * cost.as_nanos() as f64 / time.time.median_ns as f64;
-            format!("{number} ({:.0} %)", share * 100.0)
-        }
-        _ => number.to_string(),
+fn cpuid(steps: Tally, cost: Option<Duration>, time: Option<&Timed>) -> String {
+    let start = time.map(|time| Duration::from_nanos(time.time.median_ns));
+    match cost
+        .zip(start)
+        .and_then(|(cost, start)| steps.cpuid_share(cost, start))
+    {
+        Some(share) if steps.cpuid > 0 => format!("{} ({:.0} %)", steps.cpuid, share * 100.0),
+        _ => steps.cpuid.to_string(),
     }
 }
 
