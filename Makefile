@@ -28,8 +28,9 @@ test: deps ## Sets up what is missing and passes the tests: format, lints, docs,
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps
 	cargo test --workspace
 
-bench: deps programs ## Measures what the kit must reach in speed and precision, beside what is asked
-	cargo bench --bench kit
+bench: programs ## Measures what the kit and the launchers must reach, beside what is asked and other launchers
+	@sh tests/deps.sh bench
+	cargo bench --no-fail-fast --bench kit --bench launchers
 
 clean: ## Removes all that was built, target/
 	cargo clean

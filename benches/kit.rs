@@ -2,38 +2,24 @@
 //!
 //! Exits with 1 when something falls short. On a machine that is busy, something will.
 
+mod common;
+
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use barest::machine::Machine;
 use barest::memory::memory;
-use barest::peers::{self, Availability};
 use barest::steps::{Until, steps};
 use barest::time::{Plan, Ratio, Timing, time};
-use barest::view::{Page, Table, Terminal, table, text};
+use barest::view::Page;
 use barest::{Result, Subject};
+use common::{Figure, ours, peer};
 
 fn main() -> ExitCode {
-    match bench() {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            eprintln!("bench: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-/// One line: what is measured, what is asked of it, what it was, and whether that will do.
-struct Figure {
-    what: String,
-    asked: &'static str,
-    measured: String,
-    met: bool,
+    common::main(bench)
 }
 
 /// Measures and prints all. False when something fell short.
@@ -43,22 +29,14 @@ fn bench() -> Result<bool> {
         figures.extend(measure()?);
         eprintln!("bench: {} figures so far", figures.len());
     }
-    let mut table = Table::new([text("what"), text("asked"), text("measured"), text("met")]);
-    for figure in &figures {
-        let met = if figure.met { "yes" } else { "no" };
-        table.row([&figure.what, figure.asked, &figure.measured, met]);
-    }
-    let page = Page::new()
-        .table(table)
-        .note(format!("Measured on {}.", Machine::here()));
-    print!("{}", table::render(&page, Terminal::stdout()));
+    common::print(Page::new().table(common::table(&figures)));
     Ok(figures.iter().all(|figure| figure.met))
 }
 
 /// `count`, with and without `--fast`, against `strace -c`: the same program of 100,000 calls, in
 /// turn, all on one processor.
 fn tracing() -> Result<Vec<Figure>> {
-    let program = compile("calls");
+    let program = compile("calls")?;
     let kit = env!("CARGO_BIN_EXE_barest");
     let subjects = [
         Subject::new("strace")
@@ -76,11 +54,11 @@ fn tracing() -> Result<Vec<Figure>> {
             ..Plan::default()
         },
     )?;
-    let figure = |at: usize, what: &str, asked, most| {
+    let figure = |at: usize, what: &str, asked: &str, most| {
         let ratio = against(&timing, at);
         Figure {
             what: format!("{what}, 100,000 calls"),
-            asked,
+            asked: asked.to_owned(),
             measured: format!("{ratio} times, {}", milliseconds(&timing, at)),
             met: ratio.ratio <= most,
         }
@@ -88,7 +66,7 @@ fn tracing() -> Result<Vec<Figure>> {
     Ok(vec![
         Figure {
             what: "strace -c, 100,000 calls; and the program alone".to_owned(),
-            asked: "-",
+            asked: "-".to_owned(),
             measured: format!("{}; {}", milliseconds(&timing, 0), milliseconds(&timing, 3)),
             met: true,
         },
@@ -114,7 +92,7 @@ fn milliseconds(timing: &Timing, at: usize) -> String {
 fn stepping() -> Result<Vec<Figure>> {
     let mut figure = Figure {
         what: "steps of the dynamic Rust hello".to_owned(),
-        asked: "at most 6 s",
+        asked: "at most 6 s".to_owned(),
         measured: "not measured: that peer is not installed".to_owned(),
         met: false,
     };
@@ -132,12 +110,12 @@ fn stepping() -> Result<Vec<Figure>> {
 /// The memory of a program that touches 64 MiB.
 fn memory_of_a_program() -> Result<Vec<Figure>> {
     const MIB: u64 = 1024;
-    let small = memory(&Subject::new(compile("touch")).arg("0"))?;
-    let large = memory(&Subject::new(compile("touch")).arg("64"))?;
+    let small = memory(&Subject::new(compile("touch")?).arg("0"))?;
+    let large = memory(&Subject::new(compile("touch")?).arg("64"))?;
     let more = large.peak_kb - small.peak_kb;
     Ok(vec![Figure {
         what: "memory of a program that touches 64 MiB, less its own".to_owned(),
-        asked: "65536 kB within 1 %",
+        asked: "65536 kB within 1 %".to_owned(),
         measured: format!("{more} kB"),
         met: more.abs_diff(64 * MIB) * 100 <= 64 * MIB,
     }])
@@ -145,11 +123,11 @@ fn memory_of_a_program() -> Result<Vec<Figure>> {
 
 /// What the kit itself adds to a start.
 fn launching() -> Result<Vec<Figure>> {
-    let timing = time(&[ours("true")], &Plan::default())?;
+    let timing = time(&[Subject::new(ours("true"))], &Plan::default())?;
     let (own, floor) = (timing.own_cost_ns, timing.floor.median_ns);
     Ok(vec![Figure {
         what: "the kit's own part in a start, above the floor".to_owned(),
-        asked: "at most a tenth of the floor",
+        asked: "at most a tenth of the floor".to_owned(),
         measured: format!(
             "{:.1} µs above {:.1} µs",
             own as f64 / 1e3,
@@ -172,7 +150,7 @@ fn control() -> Result<Vec<Figure>> {
     })?;
     let figure = |what: &str, held: usize| Figure {
         what: format!("a program against itself within 1 %, 400 pairs{what}"),
-        asked: "19 of 20 runs",
+        asked: "19 of 20 runs".to_owned(),
         measured: format!("{held} of 20 runs"),
         met: held >= 19,
     };
@@ -186,7 +164,7 @@ fn holds() -> Result<usize> {
     let mut held = 0;
     for seed in 0..20 {
         let timing = time(
-            &[ours("true")],
+            &[Subject::new(ours("true"))],
             &Plan {
                 seed,
                 ..Plan::default()
@@ -197,43 +175,10 @@ fn holds() -> Result<usize> {
     Ok(held)
 }
 
-/// A program of ours, as `make programs` built it.
-fn ours(name: &str) -> Subject {
-    Subject::new(root().join("target/bare").join(name))
-}
-
-/// A program of a peer, or nothing where that peer is not installed.
-fn peer(id: &str, program: &str) -> Result<Option<PathBuf>> {
-    let peers = peers::load(&root().join("tests/peers/peers.toml"))?;
-    let Some(peer) = peers.iter().find(|peer| peer.id == id) else {
-        return Ok(None);
-    };
-    Ok(match peers::prepare(peer, &root().join("target/peers"))? {
-        Availability::Ready { programs } => programs
-            .into_iter()
-            .find(|built| built.program == program)
-            .map(|built| built.path),
-        Availability::NotInstalled { .. } => None,
-    })
-}
-
 /// One of the programs of tests/subjects.
-fn compile(name: &str) -> PathBuf {
+fn compile(name: &str) -> Result<PathBuf> {
+    let source = common::root().join(format!("tests/subjects/{name}.c"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let source = root().join(format!("tests/subjects/{name}.c"));
-    let status = Command::new("gcc")
-        .arg("-O2")
-        .arg(source)
-        .arg("-o")
-        .arg(&program)
-        .status();
-    assert!(
-        status.is_ok_and(|status| status.success()),
-        "gcc is needed: make deps"
-    );
-    program
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    common::compile(&["gcc", "-O2"], &source, &program)?;
+    Ok(program)
 }

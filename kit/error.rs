@@ -53,6 +53,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// Words that no launcher can be baked of.
+    #[error("{words}: {reason}")]
+    NotBaked {
+        /// The words, as they were given.
+        words: String,
+        /// What is wrong with them, and what to do.
+        reason: String,
+    },
     /// A command of others that the kit ran, and that failed.
     #[error("`{command}`: {reason}")]
     Command {

@@ -5,6 +5,7 @@
 //! prints facts. Observers never print, views never measure.
 
 pub mod assertions;
+pub mod bake;
 pub mod baseline;
 pub mod count;
 mod deadline;
@@ -29,6 +30,11 @@ pub mod view;
 #[doc = include_str!("../docs/kit.md")]
 struct Page;
 
+/// The page on baked launchers.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/bake.md")]
+struct BakePage;
+
 pub use count::count;
 pub use doctor::doctor;
 pub use error::{Error, Result};
@@ -36,6 +42,6 @@ pub use exit::Exit;
 pub use image::image;
 pub use memory::memory;
 pub use steps::steps;
-pub use subject::{Stream, Subject};
+pub use subject::{SetUp, Stream, Subject};
 pub use time::time;
 pub use trace::trace;

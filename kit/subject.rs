@@ -7,6 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -45,6 +46,9 @@ pub struct Subject {
     pub stdout: Stream,
     /// Where stderr goes.
     pub stderr: Stream,
+    /// What is done in its process before its execve, in this order, once its streams are
+    /// connected.
+    pub set_up: Vec<SetUp>,
     /// How long it may run before it is killed and the measurement fails.
     #[serde(rename = "timeout_ns", serialize_with = "crate::nanoseconds::any")]
     pub timeout: Option<Duration>,
@@ -75,6 +79,34 @@ pub enum Stream {
     Closed,
 }
 
+/// One thing that is done in a subject's process before its execve. All but [`SetUp::File`] are
+/// one system call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SetUp {
+    /// Changes the directory: chdir(2).
+    Directory(#[serde(serialize_with = "escaped")] PathBuf),
+    /// Makes or empties a file and has it open for writing: open(2), dup2(2).
+    File {
+        /// The file.
+        #[serde(serialize_with = "escaped")]
+        path: PathBuf,
+        /// As which descriptor.
+        descriptor: RawFd,
+    },
+    /// Has what is open as one descriptor open as another as well: dup2(2).
+    Duplicate {
+        /// The descriptor that is open.
+        of: RawFd,
+        /// The other one. Not the same.
+        to: RawFd,
+    },
+    /// Closes a descriptor: close(2). It need not be open.
+    Close(RawFd),
+    /// Makes the process the leader of a session of its own: setsid(2).
+    Session,
+}
+
 impl Subject {
     /// A program without arguments, under [`FIXED_ENVIRONMENT`], its streams on `/dev/null`.
     pub fn new(program: impl Into<PathBuf>) -> Self {
@@ -86,6 +118,7 @@ impl Subject {
             stdin: Stream::Null,
             stdout: Stream::Null,
             stderr: Stream::Null,
+            set_up: Vec::new(),
             timeout: None,
         }
     }
@@ -153,6 +186,24 @@ impl Subject {
         self
     }
 
+    /// One more thing that is done before its execve. Other than its streams, descriptors are
+    /// only open if one of these opens them.
+    ///
+    /// ```
+    /// use barest::subject::{SetUp, Subject};
+    ///
+    /// // In the root directory, with a third descriptor that is what stdin is.
+    /// let subject = Subject::new("/bin/pwd")
+    ///     .set_up(SetUp::Directory("/".into()))
+    ///     .set_up(SetUp::Duplicate { of: 0, to: 3 });
+    /// # assert_eq!(barest::trace(&subject)?.exit, barest::Exit::Exited(0));
+    /// # Ok::<(), barest::Error>(())
+    /// ```
+    pub fn set_up(mut self, set_up: SetUp) -> Self {
+        self.set_up.push(set_up);
+        self
+    }
+
     /// How long it may run.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -168,6 +219,21 @@ impl fmt::Display for Subject {
             write!(f, " {}", escape(arg))?;
         }
         Ok(())
+    }
+}
+
+/// As a shell has it: `cd DIR`, `1>FILE`, `3<&0`, `3<&-`, `setsid`.
+impl fmt::Display for SetUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetUp::Directory(path) => write!(f, "cd {}", escape(path.as_os_str())),
+            SetUp::File { path, descriptor } => {
+                write!(f, "{descriptor}>{}", escape(path.as_os_str()))
+            }
+            SetUp::Duplicate { of, to } => write!(f, "{to}<&{of}"),
+            SetUp::Close(descriptor) => write!(f, "{descriptor}<&-"),
+            SetUp::Session => f.write_str("setsid"),
+        }
     }
 }
 

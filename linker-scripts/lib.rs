@@ -45,18 +45,46 @@ impl Layout {
     }
 }
 
-fn folder() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// Lays out all programs of the package, by [`Layout::of_profile`]. For a build script.
 pub fn link() {
-    instruct("bins", Layout::of_profile());
+    instruct("bins", &arguments(Layout::of_profile(), IMAGE));
 }
 
 /// Lays out one program of the package. For a build script.
 pub fn link_bin(name: &str, layout: Layout) {
-    instruct(&format!("bin={name}"), layout);
+    link_bin_at(name, layout, IMAGE);
+}
+
+/// Lays out one program of the package, to be mapped at an address of its own: a multiple of a
+/// page, below 2 GiB, as code addresses what it needs by numbers of 31 bits. For a build script.
+/// The layout [`Layout::Golf`] has its own address in any case.
+pub fn link_bin_at(name: &str, layout: Layout, image: u32) {
+    instruct(&format!("bin={name}"), &arguments(layout, image));
+}
+
+/// Where programs are mapped unless they ask for another address: where those that are not
+/// position-independent usually are (x86-64 psABI, figure 3.4).
+pub const IMAGE: u32 = 0x40_0000;
+
+/// Where a program is mapped that starts others in place: not where those usually are.
+pub const ASIDE: u32 = 0x3ff0_0000;
+
+/// What the C compiler that links is given for a layout and an address, for those who call it, or
+/// rustc, themselves.
+pub fn arguments(layout: Layout, image: u32) -> Vec<String> {
+    let mut arguments = FLAGS.map(str::to_owned).to_vec();
+    if image != IMAGE {
+        arguments.push(format!("-Wl,--defsym=image_base={image:#x}"));
+    }
+    // Where the script finds those that it includes, and the script.
+    arguments.push(format!("-L{}", folder().display()));
+    arguments.push(format!("-T{}", layout.script().display()));
+    arguments
+}
+
+/// The folder of all scripts: what is linked by one is to be linked again when it changes.
+pub fn folder() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// What every layout asks of the C compiler that links, and of its linker.
@@ -74,15 +102,9 @@ const FLAGS: [&str; 7] = [
 ];
 
 /// Tells cargo how to link `which`.
-fn instruct(which: &str, layout: Layout) {
-    for flag in FLAGS {
-        println!("cargo::rustc-link-arg-{which}={flag}");
+fn instruct(which: &str, arguments: &[String]) {
+    for argument in arguments {
+        println!("cargo::rustc-link-arg-{which}={argument}");
     }
-    // Where the script finds those that it includes, and the script.
-    println!("cargo::rustc-link-arg-{which}=-L{}", folder().display());
-    println!(
-        "cargo::rustc-link-arg-{which}=-T{}",
-        layout.script().display()
-    );
     println!("cargo::rerun-if-changed={}", folder().display());
 }

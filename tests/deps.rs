@@ -59,8 +59,14 @@ impl Machine {
 
     /// Sets up, and gives what was said and which stand-ins were called, a line each.
     fn set_up(&self) -> (String, Vec<String>) {
+        self.set_up_for(&[])
+    }
+
+    /// The same with arguments.
+    fn set_up_for(&self, args: &[&str]) -> (String, Vec<String>) {
         let output = Command::new("/bin/sh")
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/deps.sh"))
+            .args(args)
             .env("PATH", self.path.path())
             .stdin(Stdio::null())
             .output()
@@ -202,6 +208,24 @@ fn other_package_managers_are_named_with_their_own_names() {
         assert!(calls.is_empty(), "{calls:?}");
         machine.lacks(manager);
     }
+}
+
+#[test]
+fn launchers_to_compare_with_are_installed_for_the_bench_alone() {
+    let machine = Machine::without(&[]);
+    machine.has("id", "echo 0");
+    let (said, _) = machine.set_up();
+    assert_eq!(said, "deps: nothing is missing\n");
+    let (said, _) = machine.set_up_for(&["bench"]);
+    assert_eq!(said, "deps: installing execline s6 busybox-static gosu\n");
+
+    machine.lacks("apt-get").has("apk", "exit 0");
+    let (said, _) = machine.set_up_for(&["bench"]);
+    assert_eq!(
+        said,
+        "deps: to install what is missing, run as root: \
+         apk add execline s6 busybox-static su-exec\n"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what the peers and the tests need and this machine lacks; `make deps` runs it.
+# Installs what the peers and the tests need and this machine lacks; `make deps` runs it. With the
+# argument `bench` also what `make bench` compares with.
 #
 # It looks for the tools themselves, not for packages: what is there, from wherever, is left
 # alone. It installs Debian's and Ubuntu's packages as root or through sudo. Where it may not,
@@ -64,6 +65,15 @@ tool objdump binutils binutils binutils binutils
 tool ld.lld lld lld lld lld
 tool mold mold mold mold mold
 gcc_file '*/32/libgcc.a' '-m32 -print-file-name=libgcc.a' gcc-multilib glibc-devel.i686 lib32-gcc-libs -
+# For the bench: launchers to compare with. chpst is measured where it is installed; its package,
+# runit, would set up services as well.
+if [ "${1-}" = bench ]; then
+    tool execlineb execline - execline execline
+    tool s6-setsid s6 - s6 s6
+    tool busybox busybox-static busybox busybox busybox-static
+    tool gosu gosu - - -
+    tool su-exec - - - su-exec
+fi
 
 case $manager in
 apt-get) command="apt-get install -y $missing" ;;

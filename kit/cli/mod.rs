@@ -2,6 +2,7 @@
 //!
 //! A new command is one file here, and one line in each of [`Command`] and [`run`].
 
+mod bake;
 mod baseline_args;
 mod commands;
 mod count;
@@ -55,6 +56,7 @@ enum Command {
     Time(time::Time),
     Image(image::Image),
     Report(report::Report),
+    Bake(bake::Bake),
     Doctor(doctor::Doctor),
 }
 
@@ -72,6 +74,7 @@ pub fn run() -> ExitCode {
         Command::Time(command) => command.run(format),
         Command::Image(command) => command.run(format),
         Command::Report(command) => command.run(format),
+        Command::Bake(command) => command.run(format),
         Command::Doctor(command) => command.run(format),
     })
 }

@@ -67,6 +67,7 @@ impl Time {
             copy: !self.no_copy,
             processor: self.processor,
             seed: self.seed,
+            ..Plan::default()
         };
         // One that is no command leaves nothing to compare.
         let subjects: barest::Result<Vec<Subject>> = self

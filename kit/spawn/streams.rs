@@ -2,8 +2,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use nix::errno::Errno;
@@ -17,16 +18,22 @@ use crate::subject::Stream;
 
 /// The child's end of stdin, stdout and stderr; None for one that is closed.
 /// None of them is one of the descriptors 0 to 2, so that a child can dup2 them in any order.
-pub(super) type Streams = [Option<OwnedFd>; 3];
+pub(super) type Streams = [Option<Arc<OwnedFd>>; 3];
+
+/// The `/dev/null` that subjects have in common: one for each of stdin, stdout and stderr, so
+/// that what a subject does to one of them (fcntl(2), F_SETFL) does not show in another.
+#[derive(Default)]
+pub(crate) struct Nulls([Option<Arc<OwnedFd>>; 3]);
 
 /// Opens what three streams are connected to, and starts to read what has to be read.
-pub(super) fn open(streams: [Stream; 3]) -> Result<(Streams, Drain)> {
+pub(super) fn open(streams: [Stream; 3], nulls: &mut Nulls) -> Result<(Streams, Drain)> {
     let mut ours = Vec::new();
     let [stdin, stdout, stderr] = streams;
+    let [null_in, null_out, null_err] = &mut nulls.0;
     let streams = [
-        open_one(stdin, io::stdin().as_fd(), true, &mut ours)?,
-        open_one(stdout, io::stdout().as_fd(), false, &mut ours)?,
-        open_one(stderr, io::stderr().as_fd(), false, &mut ours)?,
+        open_one(stdin, io::stdin().as_fd(), true, &mut ours, null_in)?,
+        open_one(stdout, io::stdout().as_fd(), false, &mut ours, null_out)?,
+        open_one(stderr, io::stderr().as_fd(), false, &mut ours, null_err)?,
     ];
     Ok((streams, Drain::start(ours)?))
 }
@@ -36,11 +43,17 @@ fn open_one(
     callers: BorrowedFd<'_>,
     is_stdin: bool,
     ours: &mut Vec<File>,
-) -> Result<Option<OwnedFd>> {
+    null: &mut Option<Arc<OwnedFd>>,
+) -> Result<Option<Arc<OwnedFd>>> {
     let fd = match stream {
         Stream::Null => {
-            let null = OpenOptions::new().read(true).write(true).open("/dev/null");
-            null.map_err(|e| Error::io("open /dev/null", e))?.into()
+            if let Some(null) = null {
+                return Ok(Some(Arc::clone(null)));
+            }
+            let file = OpenOptions::new().read(true).write(true).open("/dev/null");
+            let file = file.map_err(|e| Error::io("open /dev/null", e))?;
+            let opened = Arc::new(above(file.into(), STANDARD)?);
+            return Ok(Some(Arc::clone(null.insert(opened))));
         }
         Stream::Pipe => {
             let (read, write) = pipe2(OFlag::O_CLOEXEC).map_err(|e| Error::io("pipe", e))?;
@@ -67,22 +80,26 @@ fn open_one(
         }
         Stream::Inherit => match fcntl(callers, FcntlArg::F_DUPFD_CLOEXEC(3)) {
             // SAFETY: a new descriptor that nobody else knows.
-            Ok(fd) => return Ok(Some(unsafe { OwnedFd::from_raw_fd(fd) })),
+            Ok(fd) => unsafe { OwnedFd::from_raw_fd(fd) },
             Err(Errno::EBADF) => return Ok(None),
             Err(e) => return Err(Error::io("duplicate a standard stream", e)),
         },
         Stream::Closed => return Ok(None),
     };
-    above_standard(fd).map(Some)
+    above(fd, STANDARD).map(|fd| Some(Arc::new(fd)))
 }
 
-/// The same file under a descriptor of 3 or more: a caller that has closed a standard stream
+/// The last of the standard streams.
+pub(super) const STANDARD: RawFd = 2;
+
+/// The same file under a descriptor above `last`. A caller that has closed a standard stream
 /// gets its number again for the next file that it opens.
-pub(super) fn above_standard(fd: OwnedFd) -> Result<OwnedFd> {
-    if fd.as_raw_fd() > 2 {
+pub(super) fn above(fd: OwnedFd, last: RawFd) -> Result<OwnedFd> {
+    if fd.as_raw_fd() > last {
         return Ok(fd);
     }
-    let above = fcntl(&fd, FcntlArg::F_DUPFD_CLOEXEC(3)).map_err(|e| Error::io("fcntl", e))?;
+    let above = fcntl(&fd, FcntlArg::F_DUPFD_CLOEXEC(last.saturating_add(1)))
+        .map_err(|e| Error::io("fcntl", e))?;
     // SAFETY: a new descriptor that nobody else knows.
     Ok(unsafe { OwnedFd::from_raw_fd(above) })
 }
@@ -156,5 +173,25 @@ fn drain(mut files: Vec<File>, stopped: &OwnedFd) {
             Some(true) => !matches!(file.read(&mut buffer), Ok(0) | Err(_)),
             _ => true,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_have_one_dev_null_in_common_for_each_stream_and_no_file() {
+        let mut nulls = Nulls::default();
+        let mut descriptors = |stream| {
+            let (streams, _drain) = open([stream; 3], &mut nulls).unwrap();
+            streams.map(|stream| stream.unwrap().as_raw_fd())
+        };
+        let first = descriptors(Stream::Null);
+        assert_eq!(descriptors(Stream::Null), first);
+        let [stdin, stdout, stderr] = first;
+        assert!(stdin != stdout && stdout != stderr && stdin != stderr);
+        let files = descriptors(Stream::File);
+        assert!(files.iter().all(|file| !first.contains(file)));
     }
 }

@@ -20,7 +20,7 @@ use crate::count::Range;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::memory::{Memory, memory};
-use crate::spawn::{self, Prepared};
+use crate::spawn::{self, Nulls, PosixSpawn, Prepared};
 use crate::subject::{Stream, Subject};
 
 /// How long the launcher works between two reports of progress.
@@ -55,6 +55,12 @@ pub(super) fn run(
             ));
         }
     }
+    if let Some(at) = plan.posix_spawn.iter().find(|at| **at >= subjects.len()) {
+        return Err(not_measured(
+            &format!("posix_spawn of subject {}", letter(*at)),
+            "no such subject; they are numbered from 0 in the order given",
+        ));
+    }
     let mut copies = Copies::new()?;
     let mut files = Vec::new();
     for subject in subjects.iter().chain([first]) {
@@ -63,10 +69,17 @@ pub(super) fn run(
     // Before the pinning: what reads the subjects' output shall not be in their way.
     let originals = prepare_all(&files, |file| &file.original)?;
     let prepared = prepare_all(&files, |file| &file.timed)?;
+    // The control, which is the last, is started as the first is.
+    let spawns = (0..subjects.len()).chain([0]).zip(&prepared);
+    let spawns = spawns.map(|(at, prepared)| {
+        let chosen = plan.posix_spawn.contains(&at);
+        chosen.then(|| PosixSpawn::new(prepared)).transpose()
+    });
+    let spawns = spawns.collect::<Result<Vec<_>>>()?;
     let mut notes = notes(&files, plan);
     let processor = pin(plan.processor, &mut notes);
 
-    let mut bench = Bench::new(&files, &prepared, plan, progress);
+    let mut bench = Bench::new(&files, &prepared, &spawns, plan, progress);
     bench.check(&originals)?;
     let memories = memories(&files[..subjects.len()], &mut notes)?;
     bench.measure(&mut notes)?;
@@ -110,8 +123,9 @@ impl File {
 }
 
 fn prepare_all(files: &[File], subject: fn(&File) -> &Subject) -> Result<Vec<Prepared>> {
+    let mut nulls = Nulls::default();
     let prepare = |file: &File| {
-        spawn::prepare(subject(file)).map_err(|error| match error {
+        spawn::prepare_with(subject(file), &mut nulls).map_err(|error| match error {
             // The file itself can be run: that has been seen.
             Error::NotRunnable { .. } if subject(file).program != file.program => not_measured(
                 &file.original.to_string(),
@@ -233,11 +247,23 @@ struct Bench<'a, P> {
 }
 
 impl<'a, P: FnMut(Progress)> Bench<'a, P> {
-    fn new(files: &'a [File], prepared: &'a [Prepared], plan: &'a Plan, progress: P) -> Self {
+    fn new(
+        files: &'a [File],
+        prepared: &'a [Prepared],
+        spawns: &'a [Option<PosixSpawn<'a>>],
+        plan: &'a Plan,
+        progress: P,
+    ) -> Self {
         let mut targets: Vec<_> = files
             .iter()
-            .zip(prepared)
-            .map(|(file, prepared)| target(&file.timed, prepared))
+            .zip(prepared.iter().zip(spawns))
+            .map(|(file, (prepared, spawn))| {
+                let what = match spawn {
+                    Some(spawn) => What::PosixSpawn(prepared, spawn),
+                    None => What::Subject(prepared),
+                };
+                target(&file.timed, prepared, what)
+            })
             .collect();
         let others = [What::Nothing, What::SetUp(&prepared[0])];
         targets.extend(others.map(|what| Target {
@@ -276,7 +302,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
         let originals: Vec<_> = files
             .iter()
             .zip(originals)
-            .map(|(file, prepared)| target(&file.original, prepared))
+            .map(|(file, prepared)| target(&file.original, prepared, What::Subject(prepared)))
             .collect();
         let all: Vec<usize> = (0..files.len()).collect();
         let in_place = self.start(&originals, &all)?;
@@ -490,6 +516,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
                 subject: self.files[at].original.clone(),
                 program: self.files[at].program.clone(),
                 exit: self.exits[at].clone(),
+                posix_spawn: self.plan.posix_spawn.contains(&at),
                 time: Spread::of(&self.times(at)),
                 ratio: (at > 0).then(|| self.ratio(at, 0)),
                 faults: Range::of(faults),
@@ -525,7 +552,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
     }
 }
 
-fn target<'a>(subject: &Subject, prepared: &'a Prepared) -> Target<'a> {
+fn target<'a>(subject: &Subject, prepared: &Prepared, what: What<'a>) -> Target<'a> {
     let streams = [subject.stdin, subject.stdout, subject.stderr];
     let files: Vec<RawFd> = streams
         .into_iter()
@@ -533,7 +560,7 @@ fn target<'a>(subject: &Subject, prepared: &'a Prepared) -> Target<'a> {
         .filter_map(|(stream, descriptor)| descriptor.filter(|_| stream == Stream::File))
         .collect();
     Target {
-        what: What::Subject(prepared),
+        what,
         files,
         timeout: subject.timeout,
     }

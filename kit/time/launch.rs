@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use super::trouble::Trouble;
 use crate::error::{Error, Result};
-use crate::spawn::{self, Failure, Prepared};
+use crate::spawn::{self, Failure, PosixSpawn, Prepared};
 
 /// What is started.
 pub(super) enum What<'a> {
@@ -29,6 +29,20 @@ pub(super) enum What<'a> {
     SetUp(&'a Prepared),
     /// A subject.
     Subject(&'a Prepared),
+    /// A subject, by posix_spawn(3).
+    PosixSpawn(&'a Prepared, &'a PosixSpawn<'a>),
+}
+
+impl What<'_> {
+    /// What is prepared for it; None where nothing has to be.
+    fn prepared(&self) -> Option<&Prepared> {
+        match self {
+            What::Nothing => None,
+            What::SetUp(prepared) | What::Subject(prepared) | What::PosixSpawn(prepared, _) => {
+                Some(prepared)
+            }
+        }
+    }
 }
 
 /// What is started, and around it.
@@ -165,12 +179,9 @@ struct Launcher<'a> {
 
 impl<'a> Launcher<'a> {
     fn new(targets: &'a [Target], order: &'a [usize], write: OwnedFd) -> Self {
-        let of_streams = targets.iter().filter_map(|target| match target.what {
-            What::Nothing => None,
-            What::SetUp(prepared) | What::Subject(prepared) => Some(prepared.descriptors()),
-        });
-        let mut descriptors: Vec<RawFd> = of_streams
-            .flatten()
+        let prepared = targets.iter().filter_map(|target| target.what.prepared());
+        let mut descriptors: Vec<RawFd> = prepared
+            .flat_map(Prepared::descriptors)
             .flatten()
             .chain([write.as_raw_fd()])
             .collect();
@@ -272,38 +283,50 @@ impl<'a> Launcher<'a> {
                 libc::lseek(file, 0, libc::SEEK_SET);
             }
         }
-        let mut child = Child {
-            what: &target.what,
-            failure: None,
-        };
-        // glibc and musl align it themselves; it grows downwards.
-        let stack = self.stack.as_mut_ptr_range().end;
-
         let begin = now();
-        // SAFETY: the child runs on a stack of its own, in memory that stays as it is until it is
-        // gone or has executed: this process sleeps as long, and has no other thread.
-        let pid = unsafe {
-            libc::clone(
-                child_main,
-                stack.cast(),
-                libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
-                (&raw mut child).cast(),
-            )
+        let (pid, failure) = match target.what {
+            What::PosixSpawn(_, spawn) => (spawn.start().map_err(Trouble::Refused)?, None),
+            ref what => vfork(what, &mut self.stack)?,
         };
-        if pid < 0 {
-            return Err(Trouble::System(errno()));
-        }
         let limit = target
             .timeout
             .map(|timeout| begin.saturating_add(ns_of(timeout)));
         let mut sample = reap(pid, limit)?;
         sample.ns = now() - begin;
 
-        if let Some(failure) = child.failure {
+        if let Some(failure) = failure {
             return Err(Trouble::Refused(failure));
         }
         nothing_left()?;
         Ok(sample)
+    }
+}
+
+/// Starts a child that does this, and comes back when it is gone or has executed: its process
+/// id, and why it did not become the subject.
+fn vfork(
+    what: &What,
+    stack: &mut [u8],
+) -> std::result::Result<(libc::pid_t, Option<Failure>), Trouble> {
+    let mut child = Child {
+        what,
+        failure: None,
+    };
+    // glibc and musl align it themselves; it grows downwards.
+    let stack = stack.as_mut_ptr_range().end;
+    // SAFETY: the child runs on a stack of its own, in memory that stays as it is until it is
+    // gone or has executed: this process sleeps as long, and has no other thread.
+    let pid = unsafe {
+        libc::clone(
+            child_main,
+            stack.cast(),
+            libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+            (&raw mut child).cast(),
+        )
+    };
+    match pid {
+        -1 => Err(Trouble::System(errno())),
+        pid => Ok((pid, child.failure)),
     }
 }
 
@@ -320,7 +343,8 @@ extern "C" fn child_main(child: *mut c_void) -> c_int {
     unsafe {
         let child = &mut *child.cast::<Child>();
         child.failure = match child.what {
-            What::Nothing => None,
+            // The last is not started by this.
+            What::Nothing | What::PosixSpawn(..) => None,
             What::SetUp(prepared) => prepared.exec_cleanly(false).err(),
             What::Subject(prepared) => prepared.exec_cleanly(true).err(),
         };

@@ -71,6 +71,10 @@ pub struct Plan {
     /// A copy is not for programs that find other files by their own path (`$ORIGIN`,
     /// `/proc/self/exe`), and it is never set-user-ID. argv stays as it is.
     pub copy: bool,
+    /// The subjects, by their places, that the C library's posix_spawn(3) starts, with the same
+    /// streams and [`SetUp`](crate::SetUp)s as file actions, in place of the kit's own vfork. That
+    /// of glibc makes a [`SetUp::Session`](crate::SetUp::Session) before all else.
+    pub posix_spawn: Vec<usize>,
     /// Which processor to run on; None for the one that the caller is on.
     pub processor: Option<usize>,
     /// What the order of the rounds and the resampling come from.
@@ -88,6 +92,7 @@ impl Default for Plan {
             max_time: Duration::from_secs(60),
             alone: false,
             copy: true,
+            posix_spawn: Vec::new(),
             processor: None,
             seed: 1,
         }
@@ -152,6 +157,8 @@ pub struct Timed {
     pub program: PathBuf,
     /// How it ended, in every run.
     pub exit: Exit,
+    /// Whether posix_spawn(3) started it.
+    pub posix_spawn: bool,
     /// How long it took.
     pub time: Spread,
     /// How many times as long as the first subject; None for the first.
@@ -193,6 +200,14 @@ impl Timing {
         let mut random = random::Random::new(self.seed);
         Some(Ratio::paired(times, others, &mut random))
     }
+
+    /// As [`Timing::ratio`], of any ratio that the times of one round make, as that of two sums:
+    /// `of_round` is given them in the order of the subjects, in nanoseconds.
+    pub fn ratio_by(&self, of_round: impl Fn(&[u64]) -> f64) -> Ratio {
+        let round = |at: usize| self.times.iter().map(|times| times[at]).collect::<Vec<_>>();
+        let rounds = (0..self.rounds).map(|at| of_round(&round(at)));
+        Ratio::of_rounds(rounds.collect(), &mut random::Random::new(self.seed))
+    }
 }
 
 /// Times subjects, as a [`Plan`] says.
@@ -200,8 +215,8 @@ impl Timing {
 /// Fails when one cannot be run, is killed, ends in another way than before, leaves processes
 /// running, is not done by its timeout, or (timed in its place) is another file than before: the
 /// error names it, and nothing of it is left running. That it exits with something else than 0,
-/// always the same, is no error. Also fails without subjects, and when an expectation is about
-/// one that is not there.
+/// always the same, is no error. Also fails without subjects, and when the plan is about one that
+/// is not there.
 pub fn time(subjects: &[Subject], plan: &Plan) -> Result<Timing> {
     time_each(subjects, plan, |_| {})
 }

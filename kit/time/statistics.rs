@@ -79,11 +79,12 @@ impl Ratio {
     /// at least one.
     pub(super) fn paired(times: &[u64], others: &[u64], random: &mut Random) -> Self {
         // No start takes no time; should a clock say so, the ratio is still a number.
-        let ratios: Vec<f64> = times
-            .iter()
-            .zip(others)
-            .map(|(time, other)| (*time).max(1) as f64 / (*other).max(1) as f64)
-            .collect();
+        let ratio = |(time, other): (&u64, &u64)| (*time).max(1) as f64 / (*other).max(1) as f64;
+        Ratio::of_rounds(times.iter().zip(others).map(ratio).collect(), random)
+    }
+
+    /// What the ratios of the rounds come to. There is at least one.
+    pub(super) fn of_rounds(mut ratios: Vec<f64>, random: &mut Random) -> Self {
         let mut draw = vec![0.0; ratios.len()];
         let mut medians: Vec<f64> = (0..DRAWS)
             .map(|_| {
@@ -97,7 +98,7 @@ impl Ratio {
         let tail = DRAWS / 40; // 2.5 % on each side
         let (low, high) = (medians[tail], medians[DRAWS - 1 - tail]);
         Ratio {
-            ratio: median(&mut ratios.clone()),
+            ratio: median(&mut ratios),
             low,
             high,
             no_difference: low <= 1.0 && 1.0 <= high,

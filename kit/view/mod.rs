@@ -4,6 +4,7 @@
 //! A view measures nothing. It turns facts into a [`Page`] once; the terminal and the Markdown
 //! writer both take that page, and JSON takes the facts themselves.
 
+pub mod bake;
 pub mod baseline;
 pub mod count;
 pub mod doctor;

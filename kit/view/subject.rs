@@ -1,8 +1,9 @@
 //! What a subject started from, as one line under its facts.
 
-use crate::subject::{FIXED_ENVIRONMENT, Subject, escape};
+use crate::subject::{FIXED_ENVIRONMENT, SetUp, Subject, escape};
 
-/// The environment and the streams of a subject, as in `environment LC_ALL=C; stdin null, …`.
+/// The environment, the streams and the set-ups of a subject, as in `environment LC_ALL=C; stdin
+/// null, …; set up: cd /tmp, setsid`.
 pub fn footer(subject: &Subject) -> String {
     let environment = if subject.environment == FIXED_ENVIRONMENT {
         format!("fixed ({})", FIXED_ENVIRONMENT.join(" "))
@@ -22,8 +23,15 @@ pub fn footer(subject: &Subject) -> String {
             (all, _) => super::counted(all as u64, "variable"),
         }
     };
+    let set_up = match subject.set_up.as_slice() {
+        [] => String::new(),
+        some => {
+            let words: Vec<_> = some.iter().map(SetUp::to_string).collect();
+            format!("; set up: {}", words.join(", "))
+        }
+    };
     format!(
-        "environment: {environment}; stdin {}, stdout {}, stderr {}",
+        "environment: {environment}; stdin {}, stdout {}, stderr {}{set_up}",
         subject.stdin, subject.stdout, subject.stderr
     )
 }
@@ -49,6 +57,24 @@ mod tests {
         assert_eq!(
             footer(&more),
             "environment: fixed and A=1; stdin null, stdout tty, stderr null"
+        );
+        let set_up = [
+            SetUp::Directory("/a b".into()),
+            SetUp::File {
+                path: "out".into(),
+                descriptor: 1,
+            },
+            SetUp::Duplicate { of: 0, to: 3 },
+            SetUp::Close(2),
+            SetUp::Session,
+        ];
+        let done = set_up.into_iter().fold(subject.clone(), Subject::set_up);
+        assert_eq!(
+            footer(&done),
+            format!(
+                "{}; set up: cd /a b, 1>out, 3<&0, 2<&-, setsid",
+                footer(&subject)
+            )
         );
         let one = subject.clone().environment(["A=1"]);
         assert_eq!(footer(&one), format!("environment: 1 variable{streams}"));

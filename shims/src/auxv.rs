@@ -126,6 +126,26 @@ kinds! {
     51 "AT_MINSIGSTKSZ" number
 }
 
+/// The kinds that a launcher asks for by their number.
+impl Aux {
+    /// AT_NULL: the end. Its value means nothing.
+    pub const NULL: usize = 0;
+    /// AT_PHDR: where the program headers are.
+    pub const PHDR: usize = 3;
+    /// AT_PHENT: the size of one.
+    pub const PHENT: usize = 4;
+    /// AT_PHNUM: how many there are.
+    pub const PHNUM: usize = 5;
+    /// AT_BASE: where the interpreter is; 0 when there is none.
+    pub const BASE: usize = 7;
+    /// AT_ENTRY: the program's first instruction.
+    pub const ENTRY: usize = 9;
+    /// AT_SECURE: not 0 when the process has more rights than its caller.
+    pub const SECURE: usize = 23;
+    /// AT_EXECFN: the path that execve was given.
+    pub const EXECFN: usize = 31;
+}
+
 impl Aux {
     #[inline]
     fn number(self) -> Value {

@@ -6,6 +6,10 @@
 /// exit status. `entry!(exit 0)` is for a program whose whole work is its status: three
 /// instructions, no `main`, no stack.
 ///
+/// `entry!(main, room: end + 4)` is for a program that makes its stack larger downwards before
+/// anything uses it: by the number of 32 bits, a multiple of 16, that is 4 bytes behind the static
+/// `end`. What lies there, between the initial stack and the first function's frame, is free.
+///
 /// It defines `_start`, which the kernel enters and which the layout puts first in the file, and
 /// the crate's panic handler: a panic exits with 134, the status a shell reports for `abort`.
 /// A minimal program has no room to say why; the kit or a debugger shows where.
@@ -40,15 +44,27 @@ macro_rules! entry {
         }
     };
     ($main:path) => {
+        $crate::entry!(@start $main, $crate::__start!(),);
+    };
+    ($main:path, room: $base:ident + $offset:expr) => {
+        $crate::entry!(
+            @start $main,
+            $crate::__start_below!(),
+            base = sym $base,
+            offset = const $offset,
+        );
+    };
+    (@start $main:path, $text:expr, $($operand:tt)*) => {
         /// Where the kernel enters.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         #[unsafe(link_section = ".text.start")]
         unsafe extern "C" fn _start() -> ! {
             ::core::arch::naked_asm!(
-                $crate::__start!(),
+                $text,
                 start = sym start,
                 exit_group = const $crate::arch::number::EXIT_GROUP,
+                $($operand)*
             )
         }
 

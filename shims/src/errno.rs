@@ -6,9 +6,9 @@ pub struct Errno(pub u8);
 
 impl Errno {
     /// Splits what a system call left in its result register: below 0 is an error number,
-    /// negated. None of the calls of this crate has another use for such a result.
+    /// negated. For calls that have no other use for such a result.
     #[inline(always)]
-    pub(crate) fn check(result: usize) -> Result<usize, Errno> {
+    pub fn check(result: usize) -> Result<usize, Errno> {
         if (result as isize) < 0 {
             Err(Errno::of(result))
         } else {
@@ -18,7 +18,7 @@ impl Errno {
 
     /// The error in the result of a call that only returns to fail.
     #[inline(always)]
-    pub(crate) fn of(result: usize) -> Errno {
+    pub fn of(result: usize) -> Errno {
         Errno(result.wrapping_neg() as u8)
     }
 }
@@ -32,13 +32,15 @@ macro_rules! errnos {
     };
 }
 
-// From the kernel's include/uapi/asm-generic/errno-base.h and errno.h: the errors that write(2)
-// and execve(2) list.
+// From the kernel's include/uapi/asm-generic/errno-base.h and errno.h: the errors that the man
+// pages of the calls made here list.
 errnos! {
     EPERM = 1,
     ENOENT = 2,
+    ESRCH = 3,
     EINTR = 4,
     EIO = 5,
+    ENXIO = 6,
     E2BIG = 7,
     ENOEXEC = 8,
     EBADF = 9,
@@ -46,24 +48,37 @@ errnos! {
     ENOMEM = 12,
     EACCES = 13,
     EFAULT = 14,
+    EBUSY = 16,
+    EEXIST = 17,
+    ENODEV = 19,
     ENOTDIR = 20,
     EISDIR = 21,
     EINVAL = 22,
     ENFILE = 23,
     EMFILE = 24,
+    ENOTTY = 25,
     ETXTBSY = 26,
     EFBIG = 27,
     ENOSPC = 28,
+    EROFS = 30,
     EPIPE = 32,
+    ERANGE = 34,
+    EDEADLK = 35,
     ENAMETOOLONG = 36,
+    ENOLCK = 37,
+    ENOSYS = 38,
     ELOOP = 40,
+    EOVERFLOW = 75,
     ELIBBAD = 80,
+    EUSERS = 87,
     EDESTADDRREQ = 89,
+    EOPNOTSUPP = 95,
+    ESTALE = 116,
     EDQUOT = 122,
 }
 
 /// How lines about some errors end, packed: for each a byte that is its number negated, which is
-/// no ASCII character, then its name and a newline; at last 0x80 and what stands for any other
+/// no ASCII character, then its name, what is said about it, and a newline; at last 0x80 and what stands for any other
 /// error. Made by [`reasons!`](crate::reasons).
 ///
 /// All names start with the same letter, so it is left to the text before: a line is written as
@@ -114,17 +129,18 @@ impl Reasons {
 }
 
 /// Packs the names of error numbers into the program as [`Reasons`](crate::errno::Reasons):
-/// `reasons![ENOENT, EACCES]`.
+/// `reasons![ENOENT, EACCES]`; each with a text behind its name where there is one, in ASCII:
+/// `reasons![ENOENT ", it is not there"]`.
 #[macro_export]
 macro_rules! reasons {
-    ($($name:ident),* $(,)?) => {{
-        const LENGTH: usize = 3 $(+ stringify!($name).len() + 1)*;
+    ($($name:ident $($text:literal)?),* $(,)?) => {{
+        const LENGTH: usize = 3 $(+ concat!(stringify!($name) $(, $text)?).len() + 1)*;
         static PACKED: [u8; LENGTH] = {
             let mut packed = [b'\n'; LENGTH];
             let mut at = 0;
             $(
                 packed[at] = $crate::Errno::$name.0.wrapping_neg();
-                let letters = stringify!($name).as_bytes().split_at(1).1;
+                let letters = concat!(stringify!($name) $(, $text)?).as_bytes().split_at(1).1;
                 packed.split_at_mut(at + 1).1.split_at_mut(letters.len()).0.copy_from_slice(letters);
                 at += 1 + letters.len() + 1;
             )*

@@ -39,5 +39,6 @@ pub mod errno;
 pub mod stack;
 
 pub use errno::Errno;
+#[cfg(feature = "mem")]
 pub use mem;
 pub use stack::Stack;

@@ -144,7 +144,7 @@ impl CStr {
     ///
     /// It must point to bytes that end in NUL and stay as they are for the life of the process.
     #[inline(always)]
-    pub unsafe fn new(first: NonNull<u8>) -> Self {
+    pub const unsafe fn new(first: NonNull<u8>) -> Self {
         CStr {
             first,
             lives: PhantomData,
@@ -155,6 +155,22 @@ impl CStr {
     #[inline(always)]
     pub fn as_ptr(self) -> *const u8 {
         self.first.as_ptr()
+    }
+
+    /// The place of its first byte.
+    #[inline(always)]
+    pub const fn first(self) -> NonNull<u8> {
+        self.first
+    }
+
+    /// How many bytes come before the NUL. Counts them.
+    #[inline(never)]
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "that is whether the first byte is NUL"
+    )]
+    pub fn len(self) -> usize {
+        self.to_bytes().len()
     }
 
     /// Its bytes, without the NUL. Counts them.
@@ -171,4 +187,18 @@ impl CStr {
         // SAFETY: that many bytes come before the NUL, and they live as long as the process.
         unsafe { slice::from_raw_parts(self.as_ptr(), length) }
     }
+}
+
+/// A string literal as a [`CStr`](crate::stack::CStr): `cstr!("/dev/null")`.
+#[macro_export]
+macro_rules! cstr {
+    ($text:expr) => {{
+        let bytes = concat!($text, "\0").as_bytes();
+        // SAFETY: a literal that ends in NUL and lives for ever, at an address that is not 0.
+        unsafe {
+            $crate::stack::CStr::new(::core::ptr::NonNull::new_unchecked(
+                bytes.as_ptr().cast_mut(),
+            ))
+        }
+    }};
 }

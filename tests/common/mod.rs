@@ -11,7 +11,7 @@ use barest::Subject;
 use barest::image::Image;
 
 /// The programs, by their names.
-pub const PROGRAMS: [&str; 6] = ["true", "false", "hello", "exec", "stack", "golf"];
+pub const PROGRAMS: [&str; 7] = ["true", "false", "hello", "exec", "launch", "stack", "golf"];
 
 /// The folder that cargo builds into.
 pub fn target() -> &'static Path {

@@ -1,0 +1,42 @@
+//! May a file be executed, and by whom?
+
+use shims::arch::Status;
+use shims::cstr;
+use shims::errno::Errno;
+
+use super::image::Image;
+use super::{Refusal, call};
+
+impl Image {
+    /// Refuses a file unless it is a regular one, this process may execute it, and it gives no
+    /// rights to whoever does. (Those that an interpreter gives count for nothing.)
+    #[inline(never)]
+    pub fn examine(&self) -> Result<(), Refusal> {
+        let fd = self.fd.get();
+        // SAFETY: the room is larger than that, aligned for it, and not in use.
+        let status = unsafe { call::status(fd, self.room.get().cast()) };
+        let &Status { mode, size, .. } = status.map_err(Refusal::of)?;
+        self.size.set(size);
+        // S_IFMT and S_IFREG, inode(7).
+        if mode & 0o170_000 != 0o100_000 {
+            return Err(Refusal::NOT_REGULAR);
+        }
+        if call::executable(fd).is_err() {
+            return Err(Refusal::NOT_EXECUTABLE);
+        }
+        // This is the interpreter that the program has asked for.
+        if self.interpreter.get().is_some() {
+            return Ok(());
+        }
+        // S_ISUID and S_ISGID, inode(7).
+        if mode & 0o6_000 != 0 {
+            return Err(Refusal::SET_ID);
+        }
+        // capabilities(7). There is none, or the file system has no such thing: ENODATA, as in the
+        // kernel's include/uapi/asm-generic/errno.h, or EOPNOTSUPP.
+        match call::attribute(fd, cstr!("security.capability")) {
+            Err(Errno(61) | Errno::EOPNOTSUPP) => Ok(()),
+            _ => Err(Refusal::CAPABILITIES),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+/* Prints a line. */
+#include <stdio.h>
+
+int main(void)
+{
+	puts("hello");
+	return 0;
+}
