@@ -3,7 +3,7 @@
 # What is built is looked for in target/, so cargo is to put it there.
 unexport CARGO_TARGET_DIR
 
-.PHONY: all programs elf kit report deps test bench clean help
+.PHONY: all programs elf kit report deps test bench fuzz clean help
 
 all: report ## Sets up what is missing, builds, and compares the programs with their peers
 
@@ -30,7 +30,10 @@ test: deps ## Sets up what is missing and passes the tests: format, lints, docs,
 
 bench: programs ## Measures what the kit and the launchers must reach, beside what is asked and other launchers
 	@sh tests/deps.sh bench
-	cargo bench --no-fail-fast --bench kit --bench launchers
+	cargo bench --no-fail-fast --bench kit --bench launchers --bench who
+
+fuzz: deps programs ## Feeds damaged files and memory to all that reads them, ten minutes for each kind
+	FUZZ_SECONDS=600 cargo test -p barest --test fuzz_start --test fuzz_who -- --nocapture --test-threads 1
 
 clean: ## Removes all that was built, target/
 	cargo clean

@@ -26,6 +26,7 @@
 
 mod bounds;
 mod steps;
+mod who;
 
 use std::fmt;
 
@@ -39,6 +40,7 @@ pub use bounds::{
     ratio_at_most,
 };
 pub use steps::{Cpuid, InstructionsAtMost, cpuid, instructions_at_most};
+pub use who::{Choice, Chosen, calls_made_by, calls_on_behalf_of};
 
 use crate::trace::Trace;
 

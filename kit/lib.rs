@@ -19,11 +19,13 @@ mod nanoseconds;
 pub mod peers;
 pub mod report;
 mod spawn;
+pub mod start;
 pub mod steps;
 pub mod subject;
 pub mod time;
 pub mod trace;
 pub mod view;
+pub mod who;
 
 /// The page on the kit: its examples are run with the tests.
 #[cfg(doctest)]
@@ -41,7 +43,9 @@ pub use error::{Error, Result};
 pub use exit::Exit;
 pub use image::image;
 pub use memory::memory;
+pub use start::start;
 pub use steps::steps;
 pub use subject::{SetUp, Stream, Subject};
 pub use time::time;
 pub use trace::trace;
+pub use who::who;

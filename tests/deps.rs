@@ -37,6 +37,11 @@ impl Machine {
         machine.has("id", "echo 1000");
         machine.has("env", "shift; \"$@\"");
         machine.has("apt-get", "exit 0");
+        if !without.contains(&"debug") {
+            let names = machine.path.path().join("debug/12");
+            fs::create_dir_all(&names).unwrap();
+            fs::write(names.join("34.debug"), "").unwrap();
+        }
         machine
     }
 
@@ -68,6 +73,7 @@ impl Machine {
             .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/deps.sh"))
             .args(args)
             .env("PATH", self.path.path())
+            .env("DEBUG_FILES", self.path.path().join("debug"))
             .stdin(Stdio::null())
             .output()
             .unwrap();
@@ -208,6 +214,14 @@ fn other_package_managers_are_named_with_their_own_names() {
         assert!(calls.is_empty(), "{calls:?}");
         machine.lacks(manager);
     }
+}
+
+#[test]
+fn the_names_of_libcs_functions_are_a_package_where_there_are_none() {
+    let machine = Machine::without(&["debug"]);
+    machine.has("id", "echo 0");
+    let (said, _) = machine.set_up();
+    assert_eq!(said, "deps: installing libc6-dbg\n");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 # well: a peer that lacks its tools is reported as not installed, and the rest goes on.
 
 set -u
+purpose=${1-}
 
 # The first of these that is here is the machine's package manager.
 manager=unknown
@@ -65,9 +66,12 @@ tool objdump binutils binutils binutils binutils
 tool ld.lld lld lld lld lld
 tool mold mold mold mold mold
 gcc_file '*/32/libgcc.a' '-m32 -print-file-name=libgcc.a' gcc-multilib glibc-devel.i686 lib32-gcc-libs -
+# The names of libc's own functions, for who makes each call.
+set -- "${DEBUG_FILES-/usr/lib/debug/.build-id}"/*/*.debug
+[ -e "$1" ] || lack libc6-dbg - - -
 # For the bench: launchers to compare with. chpst is measured where it is installed; its package,
 # runit, would set up services as well.
-if [ "${1-}" = bench ]; then
+if [ "$purpose" = bench ]; then
     tool execlineb execline - execline execline
     tool s6-setsid s6 - s6 s6
     tool busybox busybox-static busybox busybox busybox-static

@@ -11,6 +11,7 @@ mod image;
 mod output;
 mod progress;
 mod report;
+mod start;
 mod steps;
 mod subject_args;
 mod time;
@@ -52,6 +53,7 @@ struct Cli {
 enum Command {
     Count(count::Count),
     Trace(trace::Trace),
+    Start(start::Start),
     Steps(steps::Steps),
     Time(time::Time),
     Image(image::Image),
@@ -70,6 +72,7 @@ pub fn run() -> ExitCode {
     exit(match cli.command {
         Command::Count(command) => command.run(format),
         Command::Trace(command) => command.run(format),
+        Command::Start(command) => command.run(format),
         Command::Steps(command) => command.run(format),
         Command::Time(command) => command.run(format),
         Command::Image(command) => command.run(format),

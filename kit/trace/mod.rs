@@ -24,7 +24,7 @@ pub(crate) mod family;
 mod names;
 mod restart;
 pub(crate) mod tracee;
-mod tracer;
+pub(crate) mod tracer;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -145,5 +145,5 @@ pub enum Method {
 
 /// Traces as [`trace`] does, by either method.
 pub fn trace_by(subject: &Subject, method: Method) -> Result<Trace> {
-    spawn::alone(|| tracer::run(subject, method))
+    spawn::alone(|| tracer::run(subject, method, &mut ()))
 }

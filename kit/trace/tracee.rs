@@ -221,6 +221,20 @@ impl Stopped {
         alive(self.peek(libc::PTRACE_PEEKUSER, offset))
     }
 
+    /// All registers of the processor's general ones. None when it has been killed meanwhile.
+    pub fn registers(&self) -> io::Result<Option<libc::user_regs_struct>> {
+        let mut registers = MaybeUninit::<libc::user_regs_struct>::zeroed();
+        let place = registers.as_mut_ptr() as usize;
+        let answer = alive(request(libc::PTRACE_GETREGS, self.tid, 0, place))?;
+        // SAFETY: plain numbers, zero where the kernel has written nothing.
+        Ok(answer.map(|()| unsafe { registers.assume_init() }))
+    }
+
+    /// Sets a register, by its place in `struct user` (sys/user.h).
+    pub fn set_register(&self, offset: usize, value: u64) -> io::Result<()> {
+        request(libc::PTRACE_POKEUSER, self.tid, offset, value as usize)
+    }
+
     /// Eight bytes of its memory. None where it has none.
     pub fn word(&self, address: u64) -> Option<u64> {
         self.peek(libc::PTRACE_PEEKTEXT, address as usize).ok()

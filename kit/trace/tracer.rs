@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 
 use libc::{c_int, pid_t};
 
@@ -13,8 +14,39 @@ use crate::error::{Error, Result};
 use crate::spawn;
 use crate::subject::Subject;
 
+/// Looks at the threads of a subject at the calls that they make, while they are stopped there.
+pub(crate) trait Watch {
+    /// A thread is about to enter the kernel for a call, which is new in the list.
+    fn begins(&mut self, _stopped: &Stopped, _call: &Call) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A call, by its place in the list, has its result.
+    fn ends(&mut self, _stopped: &Stopped, _at: usize, _call: &Call) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A thread is at the first instruction of a new program. Its call, by its place in the list, is
+    /// new there when it is the one that starts the subject.
+    fn executed(&mut self, _stopped: &Stopped, _at: usize, _call: &Call) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// A thread is about to receive a signal. Whether it was sent for the watcher's own doing, and is
+    /// not to be delivered.
+    fn takes(&mut self, _stopped: &Stopped, _signal: c_int) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// A thread is gone, and its id may become another's.
+    fn ended(&mut self, _tid: pid_t) {}
+}
+
+/// Nobody looks.
+impl Watch for () {}
+
 /// Traces one run of a subject, on a thread of its own ([`crate::spawn::alone`]).
-pub(super) fn run(subject: &Subject, method: Method) -> Result<Trace> {
+pub(crate) fn run(subject: &Subject, method: Method, watch: &mut impl Watch) -> Result<Trace> {
     let prepared = spawn::prepare(subject)?;
     let program = prepared.program.clone();
     let [path, argv, envp] = prepared.execve_arguments();
@@ -26,6 +58,7 @@ pub(super) fn run(subject: &Subject, method: Method) -> Result<Trace> {
         calls: Vec::new(),
         born: 0,
         processes: 0,
+        watch,
     };
     let mut family = match method {
         Method::Syscalls => Family::start(prepared, subject.timeout, tracee::seize)?,
@@ -41,7 +74,10 @@ pub(super) fn run(subject: &Subject, method: Method) -> Result<Trace> {
                 born.into_iter().for_each(|tid| tracer.begin(tid));
                 tracer.stopped(stopped)?;
             }
-            News::Ended(tid, _) => drop(tracer.threads.remove(&tid)),
+            News::Ended(tid, _) => {
+                tracer.threads.remove(&tid);
+                tracer.watch.ended(tid);
+            }
             News::Over(exit) => break exit,
         }
     };
@@ -62,7 +98,7 @@ const UNSEEN: &str = "counted by a seccomp filter: a call that a signal cut shor
                       (set-user-ID and the like) runs without them";
 
 /// What is known of a subject's threads while they run.
-struct Tracer {
+struct Tracer<'w, W> {
     /// By thread id.
     threads: HashMap<pid_t, Thread>,
     /// The arguments of the call that starts the subject, made where nothing is counted.
@@ -73,6 +109,7 @@ struct Tracer {
     /// How many threads there have been, and how many of them began a process.
     born: usize,
     processes: usize,
+    watch: &'w mut W,
 }
 
 /// What is known of one thread.
@@ -84,7 +121,7 @@ struct Thread {
     interrupted: Interrupted,
 }
 
-impl Tracer {
+impl<W: Watch> Tracer<'_, W> {
     /// Notes what a thread has stopped for, and sends it on.
     fn stopped(&mut self, stopped: Stopped) -> Result<()> {
         let tid = stopped.tid;
@@ -97,13 +134,19 @@ impl Tracer {
                     Error::io("PTRACE_GET_SYSCALL_INFO (Linux 5.3 or later is needed)", e)
                 })?;
                 if let Some(stop) = stop {
-                    self.call(tid, &stop);
+                    self.call(&stopped, &stop)
+                        .map_err(|e| Error::io("ptrace, to look at a call", e))?;
                 }
             }
-            Stop::Exec => self.executed(&stopped),
+            Stop::Exec => self
+                .executed(&stopped)
+                .map_err(|e| Error::io("ptrace, to look at a new program", e))?,
             Stop::Signal(received) => {
-                self.receives(tid, received);
-                signal = received;
+                let taken = self.watch.takes(&stopped, received);
+                if !taken.map_err(|e| Error::io("ptrace, to look at a signal", e))? {
+                    self.receives(tid, received);
+                    signal = received;
+                }
             }
             Stop::Group => {
                 return stopped
@@ -136,9 +179,9 @@ impl Tracer {
     }
 
     /// One end of a call.
-    fn call(&mut self, tid: pid_t, stop: &CallStop) {
-        let Some(thread) = self.threads.get_mut(&tid) else {
-            return;
+    fn call(&mut self, stopped: &Stopped, stop: &CallStop) -> io::Result<()> {
+        let Some(thread) = self.threads.get_mut(&stopped.tid) else {
+            return Ok(());
         };
         let at = Place {
             instruction: stop.instruction,
@@ -159,20 +202,25 @@ impl Tracer {
                     result: None,
                     restart,
                 });
+                if let Some(call) = self.calls.last() {
+                    self.watch.begins(stopped, call)?;
+                }
             }
             End::Exit(result) => {
-                if let Some(call) = thread.call.take() {
-                    let call = &mut self.calls[call];
+                if let Some(index) = thread.call.take() {
+                    let call = &mut self.calls[index];
                     call.result = Some(result);
                     thread.interrupted.exit(call, result, at);
+                    self.watch.ends(stopped, index, call)?;
                 }
             }
         }
+        Ok(())
     }
 
     /// A new program. The thread that executed it goes by its leader's id from here on; whatever
     /// the leader was before is gone, and the ends of all others are still reported.
-    fn executed(&mut self, stopped: &Stopped) {
+    fn executed(&mut self, stopped: &Stopped) -> io::Result<()> {
         // One that has been killed meanwhile has nothing more to tell than its end.
         let before = stopped.message().unwrap_or(stopped.tid);
         if let Some(mut thread) = self.threads.remove(&before) {
@@ -191,8 +239,13 @@ impl Tracer {
                     restart: false,
                 });
             }
+            if let Some((index, call)) = thread.call.and_then(|at| Some((at, self.calls.get(at)?)))
+            {
+                self.watch.executed(stopped, index, call)?;
+            }
             self.threads.insert(stopped.tid, thread);
         }
+        Ok(())
     }
 
     /// A signal is about to be delivered. A call that it cut short is only restarted at once

@@ -12,11 +12,13 @@ pub mod image;
 pub mod json;
 pub mod markdown;
 pub mod report;
+pub mod start;
 pub mod steps;
 pub mod subject;
 pub mod table;
 pub mod time;
 pub mod trace;
+pub mod who;
 
 pub use table::Terminal;
 

@@ -31,6 +31,12 @@ fn one(trace: &Trace) -> Page {
         }
         table.row(row);
     }
+    let page = Page::new().heading(trace.subject.to_string()).table(table);
+    end(page, trace)
+}
+
+/// How it ended, under what was shown of it.
+pub(super) fn end(page: Page, trace: &Trace) -> Page {
     let mut end = format!("{}; {}", trace.exit, counted(trace.count() as u64, "call"));
     if trace.restarts() > 0 {
         end += &format!(", {}", counted(trace.restarts() as u64, "restart"));
@@ -41,7 +47,6 @@ fn one(trace: &Trace) -> Page {
     if trace.threads > trace.processes {
         end += &format!("; {} threads", trace.threads);
     }
-    let page = Page::new().heading(trace.subject.to_string()).table(table);
     let page = page.note(end).note(subject::footer(&trace.subject));
     trace
         .notes
@@ -49,7 +54,7 @@ fn one(trace: &Trace) -> Page {
         .fold(page, |page, note| page.note(format!("note: {note}")))
 }
 
-fn name(call: &Call) -> String {
+pub(super) fn name(call: &Call) -> String {
     let mut name = call.label().into_owned();
     if call.arch != Arch::X86_64 {
         name += &format!(" ({})", call.arch);
@@ -98,7 +103,7 @@ fn takes(name: &str) -> Option<usize> {
     })
 }
 
-fn result(call: &Call) -> String {
+pub(super) fn result(call: &Call) -> String {
     match (call.result, call.label().as_ref()) {
         (None, _) => "does not return".into(),
         (Some(error @ -4095..0), _) => errno(-error as i32),

@@ -20,6 +20,7 @@ Does the actions from left to right, then becomes PROGRAM (looked up in PATH).
 Limits: N or SOFT:HARD or unlimited
  --cpu= --fsize= --data= --stack= --core= --rss= --nproc= --nofile= --memlock=
  --as= --locks= --sigpending= --msgqueue= --nice= --rtprio= --rttime=
+Start: --direct=only --direct --explain --help --version
 Process:
  -a,--argv0 NAME -C,--chdir DIR --chroot DIR --umask MODE --setsid --pgrp
  --ctty --nice N --cpus LIST --sched POLICY[:N] --ionice CLASS[:N] -R --nnp
@@ -32,7 +33,6 @@ Files: [N]<FILE [N]>FILE [N]>>FILE [N]<>FILE [N]>|FILE [N]>&M [N]<&M [N]>&-
  --close-from N --cloexec-from N --stdio-null --lock FILE
  --write FILE TEXT (%p: the process)
 Users: -U USER[:GROUP] --reuid N --regid N --groups LIST --clear-groups
-Start: --direct=only --direct --explain --help --version
 Status: 125 launch failed; 126 PROGRAM cannot run; 127 it is not there
 "
 );
@@ -123,6 +123,12 @@ const LIMITS: u64 = 16;
 // In the order of HELP.
 options! {
     Limits      Limit             [VALUE, DATA];
+    // direct=only, direct, explain, help, version.
+    Nothing     Direct            [DIRECT | DIRECT_ONLY];
+    Nothing     Direct            [DIRECT];
+    Nothing     Direct            [EXPLAIN];
+    Nothing     Help              [];
+    Nothing     Version           [];
     // a, C, chroot, umask, setsid, pgrp,
     Text        Argv0             [VALUE];
     Text        Chdir             [VALUE];
@@ -166,12 +172,6 @@ options! {
     Id          Setresgid         [VALUE, VALUE, VALUE];
     Groups      Setgroups         [VALUE, DATA];
     Nothing     Setgroups         [];
-    // direct=only, direct, explain, help, version.
-    Nothing     Direct            [DIRECT | DIRECT_ONLY];
-    Nothing     Direct            [DIRECT];
-    Nothing     Direct            [EXPLAIN];
-    Nothing     Help              [];
-    Nothing     Version           [];
 }
 
 // From the kernel's headers, include/uapi/: asm-generic/fcntl.h,
