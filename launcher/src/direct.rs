@@ -23,7 +23,8 @@
 //! | prctl | the process's name |
 //!
 //! A program of one segment takes eight. Where there is an interpreter, a pread64 finds its path,
-//! and all but fgetxattr and prctl come again. A refusal costs a close, and no prctl.
+//! and all but fgetxattr and prctl come again. A refusal leaves the file to the execve, which
+//! closes it; and a program that was found in PATH is looked up once more, by execve.
 //!
 //! # What differs from execve
 //!
@@ -36,7 +37,7 @@
 //! - A position-independent program lies where mmap puts it: at random, but at a distance from its
 //!   interpreter that is always the same.
 //! - What execve itself would change is only changed by an execve: see
-//!   [`Refusal::USER`], [`Refusal::RANDOMIZATION`] and [`Refusal::STACK_LIMIT`], which the caller has to look for.
+//!   [`Refusal::USER`], [`Refusal::RANDOMIZATION`] and [`Refusal::STACK_LIMIT`], which actions set.
 //! - `$ORIGIN` in LD_LIBRARY_PATH, LD_PRELOAD, or a path that the program gives to dlopen(3), is
 //!   the launcher's folder.
 //! - Vector registers are not cleared. The psABI (3.4.1) leaves them open.
@@ -51,101 +52,80 @@ mod refusal;
 
 use core::ptr::NonNull;
 
-use shims::auxv::{Aux, Auxv};
-use shims::stack::{CStr, Strings};
+use shims::arch;
+use shims::call::exit_group;
+use shims::errno::Errno;
+use shims::stack::CStr;
+
+use crate::run::{DIRECT, DIRECT_ONLY, EXPLAIN, Launcher, Source};
 
 use image::Image;
 
 pub use refusal::Refusal;
 
-/// What execve would be given, and the auxiliary vector to start from.
-#[derive(Clone, Copy)]
-pub struct Target {
-    /// The program's file.
-    pub path: CStr,
-    /// Its arguments, its name first.
-    pub argv: Strings,
-    /// Its environment.
-    pub envp: Strings,
-    /// The vector of this process, on its initial stack. It is changed there.
-    pub auxv: Auxv,
-    /// Below this address the stack is free; without one, it is below the stack pointer.
-    pub stack: Option<NonNull<u8>>,
-}
-
-/// Starts the program. Comes back only when it is not to be started here; then execve is as
-/// possible as before: all that may be left is memory, which an execve lets go of.
-///
-/// `close` is called when nothing can fail any more, and is to close what an execve would have
-/// closed.
-///
-/// # Safety
-///
-/// - The process must have one thread, and no destructor or lock that has to run on its way out.
-/// - `target.auxv` must be what the kernel left on the initial stack, with nothing that reads it
-///   later.
-/// - `target.argv` and `target.envp` must be on the stack too: there, or below.
-#[inline(always)]
-pub unsafe fn start(target: &Target, close: impl FnOnce()) -> Refusal {
-    let image = Image::new();
-    // SAFETY: as for this function.
-    match unsafe { prepare(target, &image) } {
-        Err(refusal) => refusal,
-        Ok(()) => {
-            close();
-            // SAFETY: `prepare` has mapped a program that is to be entered there; the rest is as
-            // for this function.
-            unsafe { block::enter(target, image.entry.get()) }
+impl<S: Source> Launcher<S> {
+    /// Starts the target whose file is at `path`, or [leaves](Launcher::leave) it to execve, which
+    /// is as possible as before: all that may be left is memory and open files, which an execve
+    /// lets go of. Comes back only when there is no such file.
+    ///
+    /// # Safety
+    ///
+    /// - The process must have one thread, and no destructor or lock that has to run on its way
+    ///   out.
+    /// - `self.auxv` must be what the kernel left on the initial stack.
+    /// - argv and the environment must be on the stack too: there, or below.
+    #[inline(never)]
+    pub(crate) unsafe fn in_place(&mut self, path: CStr) -> Errno {
+        if let Some(refusal) = self.refused {
+            self.leave(refusal);
+        }
+        let image = Image::new();
+        if let Err(refusal) = image.map(path) {
+            let error = Errno(refusal.number());
+            if matches!(error, Errno::ENOENT | Errno::ENOTDIR) {
+                return error;
+            }
+            self.leave(refusal);
+        }
+        let mut told = image.told();
+        told[block::BASE] = 0;
+        if let Some(path) = image.asks.get() {
+            // The path is read before the room, which it is in, is used again.
+            if image.map(path).is_err() {
+                self.leave(Refusal::INTERPRETER);
+            }
+            told[block::BASE] = image.base.get();
+        }
+        // SAFETY: a program has been mapped that is to be entered there; the rest is as for this
+        // function.
+        unsafe {
+            let stack = block::write(self, &told, path.as_ptr().addr());
+            if let Err(refusal) = Refusal::check(call::name(basename(path))) {
+                self.leave(refusal);
+            }
+            self.close();
+            arch::enter(stack, image.entry.get())
         }
     }
-}
 
-/// All that can fail. Leaves the image that is to be entered: the interpreter, if there is one.
-///
-/// # Safety
-///
-/// As for [`start`].
-#[inline(always)]
-unsafe fn prepare(target: &Target, image: &Image) -> Result<(), Refusal> {
-    // SAFETY: what is on the stack can be written, and is written by nobody else.
-    let tell = |kind, value| unsafe { *entry(target.auxv, kind) = value };
-    // SAFETY: an entry.
-    if unsafe { *entry(target.auxv, Aux::SECURE) } != 0 {
-        return Err(Refusal::SECURE);
-    }
-    image.map(target.path)?;
-    // What is said of the machine, the user and this run stays.
-    tell(Aux::PHDR, image.headers.get());
-    tell(Aux::PHNUM, image.count.get());
-    tell(Aux::ENTRY, image.entry.get());
-    tell(Aux::EXECFN, target.path.as_ptr() as usize);
-    let mut base = 0;
-    if let Some(path) = image.interpreter.get() {
-        // The path is read before the room, which it is in, is used again.
-        if image.map(path).is_err() {
-            return Err(Refusal::INTERPRETER);
+    /// Says why, if that is wanted, and leaves the target to execve: the search for it starts anew,
+    /// as if nobody had asked for more. Or that is the end.
+    #[inline(never)]
+    pub(crate) fn leave(&mut self, why: Refusal) -> ! {
+        let start = self.start;
+        if start & (DIRECT_ONLY | EXPLAIN) != 0 {
+            S::say(self, why.into());
         }
-        base = image.base.get();
-    }
-    tell(Aux::BASE, base);
-    call::name(basename(target.path)).map_err(Refusal::of)
-}
-
-/// Where the value of the auxiliary vector's entry of a kind is. When there is none, that of the
-/// last, AT_NULL, of which the value means nothing.
-#[inline(always)]
-fn entry(auxv: Auxv, kind: usize) -> *mut usize {
-    let mut at = auxv.as_ptr().cast_mut();
-    // SAFETY: nothing is looked at behind AT_NULL, which is 0.
-    unsafe {
-        while (*at).kind != kind && (*at).kind != 0 {
-            at = at.add(1);
+        if start & DIRECT_ONLY != 0 {
+            exit_group(126);
         }
-        &raw mut (*at).value
+        self.start = start & !DIRECT;
+        self.search()
     }
 }
 
 /// What follows the last slash, which execve makes the process's name.
+#[inline(always)]
 fn basename(path: CStr) -> CStr {
     let mut name = path.as_ptr();
     let mut at = name;

@@ -4,10 +4,9 @@ use shims::arch::{self, number};
 use shims::call::AT_FDCWD;
 use shims::cstr;
 use shims::errno::Errno;
-use shims::stack::{CStr, Strings};
+use shims::stack::CStr;
 
-use crate::direct::{self, Target};
-use crate::run::{DIRECT, DIRECT_ONLY, EXPLAIN, Launcher, STDERR, Source};
+use crate::run::{DIRECT, Launcher, STDERR, Source};
 use crate::text::Text;
 
 impl<S: Source> Launcher<S> {
@@ -23,7 +22,17 @@ impl<S: Source> Launcher<S> {
             // SAFETY: there is one string.
             unsafe { *argv = self.argv0 };
         }
-        let mut with = argv;
+        self.program = Some(program);
+        self.argv = argv;
+        self.search()
+    }
+
+    /// Becomes the program that [`exec`](Launcher::exec) was given.
+    #[inline(never)]
+    pub(crate) fn search(&mut self) -> ! {
+        // SAFETY: `exec` has set it.
+        let program = unsafe { self.program.unwrap_unchecked() };
+        let mut with = self.argv;
         let mut error;
         loop {
             error = self.each(program, with);
@@ -94,10 +103,8 @@ impl<S: Source> Launcher<S> {
             if argv.is_null() {
                 arch::syscall4(number::FACCESSAT2, AT_FDCWD, at, 0, 0)
             } else {
-                if self.start & DIRECT != 0
-                    && let Some(error) = self.in_place(path, argv)
-                {
-                    return error;
+                if self.start & DIRECT != 0 {
+                    return self.in_place(path);
                 }
                 let envp = self.environment.as_ptr().addr();
                 arch::syscall3(number::EXECVE, at, argv.addr(), envp)
@@ -105,55 +112,18 @@ impl<S: Source> Launcher<S> {
         })
     }
 
-    /// Starts the target in place. Comes back when that is not to be: with the error where an
-    /// execve would only fail as well.
-    ///
-    /// # Safety
-    ///
-    /// As for [`exec`](Launcher::exec).
-    #[inline(always)]
-    unsafe fn in_place(&mut self, path: CStr, argv: *mut Option<CStr>) -> Option<Errno> {
-        // SAFETY: argv has one string, and nobody else looks at it or at the environment.
-        unsafe {
-            let refusal = self.refused.unwrap_or_else(|| {
-                let below = self.room.start();
-                let target = Target {
-                    path,
-                    argv: Strings::new(argv),
-                    envp: Strings::new(self.environment.as_ptr()),
-                    auxv: self.auxv,
-                    stack: (below < self.untouched.start()).then_some(below),
-                };
-                direct::start(&target, || self.close())
-            });
-            if let Some(error @ (Errno::ENOENT | Errno::ENOTDIR)) = refusal.error() {
-                return Some(error);
-            }
-            if self.start & DIRECT_ONLY != 0 {
-                self.end(refusal.into(), 126);
-            }
-            if self.start & EXPLAIN != 0 {
-                S::say(self, refusal.into());
-            }
-        }
-        None
-    }
-
     /// Closes what an execve would close.
-    fn close(&self) {
+    #[inline(always)]
+    pub(crate) fn close(&self) {
         // SAFETY: numbers of files that only the launcher knows of.
         unsafe {
             if self.errors != STDERR {
                 arch::syscall1(number::CLOSE, self.errors);
             }
-            let mut fd = 0;
             let mut spare = self.spare;
             while spare != 0 {
-                if spare & 1 != 0 {
-                    arch::syscall1(number::CLOSE, fd);
-                }
-                spare >>= 1;
-                fd += 1;
+                arch::syscall1(number::CLOSE, spare.trailing_zeros() as usize);
+                spare &= spare - 1;
             }
         }
     }

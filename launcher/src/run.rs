@@ -79,6 +79,10 @@ pub struct Launcher<S> {
     pub auxv: Auxv,
     /// The room before anything was taken from it.
     pub untouched: Room,
+    /// The program to become, when that is known.
+    pub(crate) program: Option<CStr>,
+    /// Its argv.
+    pub(crate) argv: *mut Option<CStr>,
 }
 
 impl<S: Source> Launcher<S> {
@@ -96,6 +100,8 @@ impl<S: Source> Launcher<S> {
             refused: None,
             auxv,
             untouched: room,
+            program: None,
+            argv: core::ptr::null_mut(),
         }
     }
 

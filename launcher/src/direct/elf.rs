@@ -74,6 +74,7 @@ pub const W: u32 = 2;
 pub const R: u32 = 4;
 
 /// An entry of the table for the interpreter. Packed, as nobody has checked that it is aligned.
+#[derive(Clone, Copy)]
 #[repr(C, packed)]
 pub struct Dynamic {
     /// DT_: what it is about.

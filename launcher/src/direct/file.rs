@@ -12,31 +12,33 @@ impl Image {
     /// rights to whoever does. (Those that an interpreter gives count for nothing.)
     #[inline(never)]
     pub fn examine(&self) -> Result<(), Refusal> {
-        let fd = self.fd.get();
+        let fd = self.file.get();
+        let status: *mut Status = self.room.get().cast();
         // SAFETY: the room is larger than that, aligned for it, and not in use.
-        let status = unsafe { call::status(fd, self.room.get().cast()) };
-        let &Status { mode, size, .. } = status.map_err(Refusal::of)?;
+        Refusal::check(unsafe { call::status(fd, status) })?;
+        // SAFETY: it was written there.
+        let &Status { mode, size, .. } = unsafe { &*status };
         self.size.set(size);
         // S_IFMT and S_IFREG, inode(7).
         if mode & 0o170_000 != 0o100_000 {
             return Err(Refusal::NOT_REGULAR);
         }
-        if call::executable(fd).is_err() {
+        if !call::executable(fd) {
             return Err(Refusal::NOT_EXECUTABLE);
         }
-        // This is the interpreter that the program has asked for.
-        if self.interpreter.get().is_some() {
-            return Ok(());
+        // An interpreter is what the program has asked for.
+        if self.asks.get().is_none() {
+            // S_ISUID and S_ISGID, inode(7).
+            if mode & 0o6_000 != 0 {
+                return Err(Refusal::SET_ID);
+            }
+            // capabilities(7). There is none, or the file system has no such thing: ENODATA, as in
+            // the kernel's include/uapi/asm-generic/errno.h, or EOPNOTSUPP.
+            let error = call::attribute(fd, cstr!("security.capability")).wrapping_neg();
+            if error != 61 && error != Errno::EOPNOTSUPP.0 as usize {
+                return Err(Refusal::CAPABILITIES);
+            }
         }
-        // S_ISUID and S_ISGID, inode(7).
-        if mode & 0o6_000 != 0 {
-            return Err(Refusal::SET_ID);
-        }
-        // capabilities(7). There is none, or the file system has no such thing: ENODATA, as in the
-        // kernel's include/uapi/asm-generic/errno.h, or EOPNOTSUPP.
-        match call::attribute(fd, cstr!("security.capability")) {
-            Err(Errno(61) | Errno::EOPNOTSUPP) => Ok(()),
-            _ => Err(Refusal::CAPABILITIES),
-        }
+        Ok(())
     }
 }

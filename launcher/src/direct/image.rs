@@ -7,6 +7,7 @@ use core::slice;
 use shims::arch::{self, MACHINE, PAGE};
 use shims::stack::CStr;
 
+use super::block::Told;
 use super::elf::{self, Header, Segment};
 use super::{Refusal, call};
 
@@ -14,28 +15,30 @@ use super::{Refusal, call};
 #[repr(C)]
 pub struct Image {
     /// The open file.
-    pub fd: Cell<usize>,
+    pub file: Cell<u32>,
+    /// The flags to map it with.
+    flags: Cell<u32>,
     /// Its length in bytes.
     pub size: Cell<usize>,
+    /// The address of its program headers.
+    headers: Cell<usize>,
+    /// How many there are.
+    count: Cell<usize>,
     /// How far it was moved from the addresses in its headers.
     pub base: Cell<usize>,
     /// The address of its first instruction.
     pub entry: Cell<usize>,
-    /// The address of its program headers.
-    pub headers: Cell<usize>,
-    /// How many there are.
-    pub count: Cell<usize>,
-    /// The flags to map it with.
-    flags: Cell<usize>,
+    /// Where they end in the room.
+    pub end: Cell<*const Segment>,
     /// The path of the interpreter that it asks for. It is in the room, behind the program
     /// headers.
-    pub interpreter: Cell<Option<CStr>>,
+    pub asks: Cell<Option<CStr>>,
     pub room: Room,
 }
 
 /// Room for the start of a file: an ELF header and 17 program headers, which linkers put right
 /// behind it. Programs have up to 14. More room would be another page of the stack to touch.
-pub type Room = UnsafeCell<MaybeUninit<[u8; ROOM]>>;
+pub type Room = UnsafeCell<MaybeUninit<[usize; ROOM / size_of::<usize>()]>>;
 
 pub const ROOM: usize = 1024;
 
@@ -48,11 +51,11 @@ const PROT_NONE: usize = 0;
 const PROT_READ: usize = 1;
 const PROT_WRITE: usize = 2;
 const PROT_EXEC: usize = 4;
-const MAP_PRIVATE: usize = 0x2;
-const MAP_FIXED: usize = 0x10;
-const MAP_ANONYMOUS: usize = 0x20;
-const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
-const NO_FILE: usize = u32::MAX as usize;
+const MAP_PRIVATE: u32 = 0x2;
+const MAP_FIXED: u32 = 0x10;
+const MAP_ANONYMOUS: u32 = 0x20;
+const MAP_FIXED_NOREPLACE: u32 = 0x10_0000;
+const NO_FILE: u32 = u32::MAX;
 
 /// The start of the page of an address.
 #[inline(always)]
@@ -70,36 +73,54 @@ impl Image {
     #[inline(always)]
     pub fn new() -> Self {
         Image {
-            fd: Cell::new(0),
+            file: Cell::new(0),
             size: Cell::new(0),
-            base: Cell::new(0),
-            entry: Cell::new(0),
+            flags: Cell::new(0),
             headers: Cell::new(0),
             count: Cell::new(0),
-            flags: Cell::new(0),
-            interpreter: Cell::new(None),
+            base: Cell::new(0),
+            entry: Cell::new(0),
+            end: Cell::new(core::ptr::null()),
+            asks: Cell::new(None),
             room: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 
-    /// Maps the file at `path`. Refuses what execve would refuse, or do otherwise.
-    #[inline(never)]
-    pub fn map(&self, path: CStr) -> Result<(), Refusal> {
-        let fd = call::open(path).map_err(Refusal::of)?;
-        self.fd.set(fd);
-        let result = self.map_open();
-        // It was only read: nothing is lost when this fails.
-        let _ = call::close(fd);
-        result
+    /// What the auxiliary vector tells of it.
+    #[inline(always)]
+    pub fn told(&self) -> Told {
+        [
+            self.headers.get(),
+            self.count.get(),
+            self.base.get(),
+            self.entry.get(),
+        ]
     }
 
-    /// Maps the file that is open.
+    /// Maps the file at `path`. Refuses what execve would refuse, or do otherwise: a program that
+    /// wants to find its libraries by `$ORIGIN`, or to execute its stack.
     #[inline(never)]
-    fn map_open(&self) -> Result<(), Refusal> {
+    pub fn map(&self, path: CStr) -> Result<(), Refusal> {
+        self.file.set(Refusal::check(call::open(path))? as u32);
         self.examine()?;
         self.read()?;
-        // SAFETY: they were read.
-        unsafe { Headers::new(self) }.map()
+        self.find_place()?;
+        let mut table = None;
+        for segment in self.segments() {
+            match segment.kind {
+                // SAFETY: it has passed `find_place`.
+                elf::LOAD => unsafe { self.load(segment)? },
+                elf::INTERP => self.ask(segment)?,
+                elf::DYNAMIC => table = Some(segment),
+                elf::STACK if segment.flags & elf::X != 0 => return Err(Refusal::EXECUTABLE_STACK),
+                _ => {}
+            }
+        }
+        if let Some(table) = table {
+            self.look_for_origin(table.address)?;
+        }
+        call::close(self.file.get());
+        Ok(())
     }
 
     /// Reads the headers.
@@ -110,12 +131,9 @@ impl Image {
     fn read(&self) -> Result<(), Refusal> {
         let start = self.room.get().cast::<u8>();
         // SAFETY: there is that much room.
-        let length = unsafe { call::read(self.fd.get(), start, ROOM) }.map_err(Refusal::of)?;
-        if length < size_of::<Header>() {
-            return Err(Refusal::NOT_ELF);
-        }
-        // SAFETY: it was read, to a place that is aligned for it, and any bytes will do.
-        let header = unsafe { &*start.cast::<Header>() };
+        let length = Refusal::check(unsafe { call::read(self.file.get(), start, ROOM) })?;
+        let header = self.header();
+        // One that is shorter than that is refused below, as it cannot have what follows.
         if header.magic != elf::MAGIC
             || header.machine != MACHINE
             || header.entry_size as usize != size_of::<Segment>()
@@ -125,89 +143,54 @@ impl Image {
         }
         let count = header.count as usize;
         self.count.set(count);
-        if header.table != size_of::<Header>()
-            || length < size_of::<Header>() + count * size_of::<Segment>()
-        {
+        let size = count * size_of::<Segment>();
+        self.end.set(self.first().wrapping_byte_add(size));
+        if header.table != size_of::<Header>() || length < size_of::<Header>() + size {
             return Err(Refusal::HEADERS);
         }
         Ok(())
-    }
-}
-
-/// An image whose headers were read.
-#[derive(Clone, Copy)]
-pub struct Headers<'a> {
-    pub image: &'a Image,
-}
-
-impl Headers<'_> {
-    /// # Safety
-    ///
-    /// They must have been read.
-    #[inline(always)]
-    unsafe fn new(image: &Image) -> Headers<'_> {
-        Headers { image }
     }
 
     /// The ELF header.
     #[inline(always)]
     fn header(&self) -> &Header {
-        // SAFETY: it is there, aligned, and any bytes will do.
-        unsafe { &*self.image.room.get().cast() }
+        // SAFETY: there is room for it, aligned; `examine` and `read` have written there, and any
+        // bytes will do.
+        unsafe { &*self.room.get().cast() }
+    }
+
+    /// Where the program headers are in the room: behind the ELF header, whose size keeps the
+    /// alignment.
+    #[inline(always)]
+    fn first(&self) -> *const Segment {
+        let start = self.room.get().cast_const().cast::<Header>();
+        start.wrapping_add(1).cast()
     }
 
     /// The program headers.
     #[inline(always)]
     pub fn segments(&self) -> &[Segment] {
-        let start = self.image.room.get().cast::<Header>();
-        // SAFETY: so many are behind the header, whose size keeps the alignment.
-        unsafe { slice::from_raw_parts(start.add(1).cast(), self.image.count.get()) }
-    }
-
-    /// Maps the segments. Refuses a program that wants to find its libraries by `$ORIGIN`, or to
-    /// execute its stack.
-    #[inline(always)]
-    fn map(self) -> Result<(), Refusal> {
-        self.place()?;
-        let image = self.image;
-        let base = image.base.get();
-        image.entry.set(base.wrapping_add(self.header().entry));
-        image.headers.set(base);
-        image.interpreter.set(None);
-        let mut table = None;
-        for segment in self.segments() {
-            match segment.kind {
-                // SAFETY: it has passed `place`.
-                elf::LOAD => unsafe { self.load(segment)? },
-                elf::INTERP => self.ask(segment)?,
-                elf::DYNAMIC => table = Some(segment),
-                elf::STACK if segment.flags & elf::X != 0 => return Err(Refusal::EXECUTABLE_STACK),
-                _ => {}
-            }
-        }
-        if let Some(table) = table {
-            self.search(table.address)?;
-        }
-        Ok(())
+        let first = self.first();
+        // SAFETY: `read` has put them there.
+        unsafe { slice::from_raw_parts(first, self.end.get().offset_from_unsigned(first)) }
     }
 
     /// Goes through the segments, before any of them is mapped, and finds the place for all.
     /// Refuses those that reach beyond the file, have more bytes there than in memory, or do not
     /// come one behind the other.
     #[inline(always)]
-    fn place(self) -> Result<(), Refusal> {
+    fn find_place(&self) -> Result<(), Refusal> {
         // The pages that they take, and the bits of what their addresses are to be multiples of.
         let (mut first, mut end, mut align) = (0, 0, PAGE);
         for segment in self.segments() {
             if segment.kind != elf::LOAD {
                 continue;
             }
-            let numbers =
-                segment.offset | segment.address | segment.file_size | segment.size | segment.align;
+            let numbers = segment.offset | segment.address | segment.size | segment.align;
             let start = page(segment.address);
             if numbers >= TOO_LARGE
-                || segment.offset + segment.file_size > self.image.size.get()
                 || segment.file_size > segment.size
+                || segment.offset + segment.file_size > self.size.get()
                 || start < end
             {
                 return Err(Refusal::HEADERS);
@@ -221,36 +204,34 @@ impl Headers<'_> {
         if end == 0 {
             return Err(Refusal::HEADERS);
         }
-        if self.header().kind != elf::DYN {
-            // At fixed addresses, nothing is to be replaced.
-            self.image.base.set(0);
-            self.image.flags.set(MAP_PRIVATE | MAP_FIXED_NOREPLACE);
-            return Ok(());
+        self.reserve(first, end, align)
+    }
+
+    /// Finds the place for the pages from `first` to `end` of the file.
+    #[inline(always)]
+    fn reserve(&self, first: usize, end: usize, align: usize) -> Result<(), Refusal> {
+        // At fixed addresses, nothing is to be replaced.
+        let (mut base, mut flags) = (0, MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+        if self.header().kind == elf::DYN {
+            // Where the file may lie anywhere, a reservation finds the place, at random, and keeps
+            // it; the segments then replace it piece by piece.
+            //
+            // Each alignment is a power of two, so the largest is the highest bit of all. (The
+            // kernel ignores one that is not; with its highest bit, nothing is lost.) mmap aligns
+            // to pages; with that much more, there is an aligned place within.
+            let align = 1 << (usize::BITS - 1 - align.leading_zeros());
+            let length = end - first + (align - PAGE);
+            let kind = MAP_PRIVATE | MAP_ANONYMOUS;
+            // SAFETY: a place that mmap chooses.
+            let place =
+                Refusal::check(unsafe { call::map(0, length, PROT_NONE, kind, NO_FILE, 0) })?;
+            base = place.wrapping_sub(first).wrapping_add(align - 1) & !(align - 1);
+            flags = MAP_PRIVATE | MAP_FIXED;
         }
-        // Where the file may lie anywhere, a reservation finds the place, at random, and keeps it;
-        // the segments then replace it piece by piece.
-        //
-        // Each alignment is a power of two, so the largest is the highest bit of all. (The kernel
-        // ignores one that is not; with its highest bit, nothing is lost.) mmap aligns to pages;
-        // with that much more, there is an aligned place within.
-        let align = 1 << (usize::BITS - 1 - align.leading_zeros());
-        let length = end - first + (align - PAGE);
-        // SAFETY: a place that mmap chooses.
-        let place = unsafe {
-            call::map(
-                0,
-                length,
-                PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS,
-                NO_FILE,
-                0,
-            )
-        };
-        let moved = place.map_err(Refusal::of)?.wrapping_sub(first);
-        self.image
-            .base
-            .set(moved.wrapping_add(align - 1) & !(align - 1));
-        self.image.flags.set(MAP_PRIVATE | MAP_FIXED);
+        self.flags.set(flags);
+        self.base.set(base);
+        self.headers.set(base);
+        self.entry.set(base.wrapping_add(self.header().entry));
         Ok(())
     }
 
@@ -259,25 +240,26 @@ impl Headers<'_> {
     ///
     /// # Safety
     ///
-    /// The segment must have passed [`place`](Headers::place).
+    /// The segment must have passed [`find_place`](Image::find_place).
     #[inline(never)]
-    unsafe fn load(self, segment: &Segment) -> Result<(), Refusal> {
-        let start = self.image.base.get().wrapping_add(segment.address);
+    unsafe fn load(&self, segment: &Segment) -> Result<(), Refusal> {
+        let start = self.base.get().wrapping_add(segment.address);
         let file_end = start.wrapping_add(segment.file_size);
         let end = start.wrapping_add(segment.size);
         let mut at = page(start);
         let protection = protection(segment.flags);
-        let flags = self.image.flags.get();
+        let flags = self.flags.get();
         if segment.file_size != 0 {
             let offset = segment.offset.wrapping_sub(start - at);
             let length = file_end - at;
             // SAFETY: the caller answers for the place.
-            unsafe { call::map(at, length, protection, flags, self.image.fd.get(), offset) }
-                .map_err(Refusal::of)?;
+            Refusal::check(unsafe {
+                call::map(at, length, protection, flags, self.file.get(), offset)
+            })?;
             at = page_up(file_end);
             // What the last page has beyond. The kernel leaves it there when it may not be
             // written.
-            if segment.size > segment.file_size && segment.flags & elf::W != 0 {
+            if segment.size > segment.file_size && protection & PROT_WRITE != 0 {
                 // SAFETY: from the end of the file's bytes to that of their last page, which was
                 // mapped writable, and starts within the file.
                 unsafe { arch::zero(file_end as *mut u8, at - file_end) };
@@ -288,12 +270,11 @@ impl Headers<'_> {
             let protection = protection | PROT_READ | PROT_WRITE;
             let flags = flags | MAP_ANONYMOUS;
             // SAFETY: the caller answers for the place.
-            unsafe { call::map(at, end - at, protection, flags, NO_FILE, 0) }
-                .map_err(Refusal::of)?;
+            Refusal::check(unsafe { call::map(at, end - at, protection, flags, NO_FILE, 0) })?;
         }
         let into = size_of::<Header>().wrapping_sub(segment.offset);
         if into < segment.file_size {
-            self.image.headers.set(start.wrapping_add(into));
+            self.headers.set(start.wrapping_add(into));
         }
         Ok(())
     }
@@ -322,5 +303,5 @@ fn protection(flags: u32) -> usize {
         }
         all
     };
-    (ALL.wrapping_shr(flags.wrapping_mul(4)) & 7) as usize
+    (ALL.rotate_right(flags.wrapping_mul(4)) & 7) as usize
 }

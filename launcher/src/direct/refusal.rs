@@ -65,19 +65,23 @@ refusals! {
 impl Refusal {
     /// A call failed. The only one that fails with EEXIST is mmap, for an address that is taken.
     #[inline(always)]
-    pub(super) fn of(error: Errno) -> Self {
+    pub(super) fn of(result: usize) -> Self {
         // SAFETY: no call fails with the error 0.
-        Refusal(unsafe { NonZeroU8::new_unchecked(error.0) })
+        Refusal(unsafe { NonZeroU8::new_unchecked(Errno::of(result).0) })
+    }
+
+    /// What a call gave, unless it failed.
+    #[inline(always)]
+    pub(super) fn check(result: usize) -> Result<usize, Refusal> {
+        if (result as isize) < 0 {
+            return Err(Refusal::of(result));
+        }
+        Ok(result)
     }
 
     /// Its number.
     #[inline(always)]
     pub const fn number(self) -> u8 {
         self.0.get()
-    }
-
-    /// The error that a call gave, where that is the reason.
-    pub fn error(self) -> Option<Errno> {
-        (self.0.get() < FIRST).then_some(Errno(self.0.get()))
     }
 }
