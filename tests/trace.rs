@@ -21,24 +21,7 @@ use barest::{Error, Stream, Subject};
 use predicates::prelude::*;
 
 mod subjects;
-use subjects::{compile, run, scratch, subject, writing};
-
-/// A subject under a program that runs others, as the kit would run it.
-fn untraced(runner: &mut Command, subject: &Subject) -> std::process::ExitStatus {
-    let variables = subject.environment.iter().map(|variable| {
-        let text = variable.to_str().unwrap();
-        text.split_once('=').unwrap()
-    });
-    runner
-        .args(&subject.argv[1..])
-        .env_clear()
-        .envs(variables)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .expect("strace is needed: apt-get install strace")
-}
+use subjects::{compile, run, scratch, subject, untraced, writing};
 
 /// What `strace -f` says of a subject: the names of its calls by thread. A line for each entry,
 /// restarts included.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use barest::assertions::{calls_made_by, calls_on_behalf_of};
@@ -18,7 +18,7 @@ use barest::{Stream, Subject};
 use predicates::prelude::*;
 
 mod subjects;
-use subjects::scratch;
+use subjects::{scratch, untraced};
 
 /// A frame as `strace -k` prints it: the file, and the place in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,23 +39,9 @@ struct Line {
 /// Runs a subject under `strace -k`, as the kit would run it.
 fn strace(subject: &Subject) -> Vec<Line> {
     let log = scratch("strace");
-    let variables = subject.environment.iter().map(|variable| {
-        let text = variable.to_str().unwrap();
-        text.split_once('=').unwrap()
-    });
-    Command::new("strace")
-        .args(["-k", "-o"])
-        .arg(&log)
-        .arg("--")
-        .arg(&subject.program)
-        .args(&subject.argv[1..])
-        .env_clear()
-        .envs(variables)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .expect("strace is needed: apt-get install strace");
+    let mut strace = Command::new("strace");
+    strace.args(["-k", "-o"]).arg(&log).arg("--");
+    untraced(strace.arg(&subject.program), subject);
     let mut lines: Vec<Line> = Vec::new();
     for line in fs::read_to_string(log).unwrap().lines() {
         if let Some(frame) = line.strip_prefix(" > ") {

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -66,4 +67,33 @@ pub fn writing(name: &str) -> (Subject, PathBuf) {
 
 pub fn run(subject: &Subject) -> Trace {
     trace(subject).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A subject under a program that runs others, as the kit would run it.
+#[allow(dead_code, reason = "not every test does")]
+pub fn untraced(runner: &mut Command, subject: &Subject) -> ExitStatus {
+    let variables = subject.environment.iter().map(|variable| {
+        let text = variable.to_str().unwrap();
+        text.split_once('=').unwrap()
+    });
+    runner
+        .args(&subject.argv[1..])
+        .env_clear()
+        .envs(variables)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    // Whoever runs the tests may have signals ignored, and the subject does less about those.
+    // SAFETY: system calls only.
+    unsafe {
+        runner.pre_exec(|| {
+            for signal in 1..=libc::SIGRTMAX() {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    runner
+        .status()
+        .expect("strace is needed: apt-get install strace")
 }
