@@ -1,7 +1,7 @@
 //! `barest steps 'COMMAND ARGS'…` and `barest steps -- PROG ARGS`
 
 use barest::assertions::instructions_at_most;
-use barest::steps::{Until, steps};
+use barest::steps::{Until, steps, steps_by_function};
 use barest::view;
 use barest::view::Format;
 use predicates_core::Predicate;
@@ -19,6 +19,9 @@ use super::subject_args::SubjectArgs;
 pub struct Steps {
     #[command(flatten)]
     commands: Commands,
+    /// Tell which functions execute them, before and after main, and which of them trap.
+    #[arg(long)]
+    who: bool,
     /// Count to the end, or to the first call that writes.
     #[arg(long, value_enum, default_value = "end")]
     until: Limit,
@@ -48,11 +51,15 @@ impl Steps {
             Limit::End => Until::End,
             Limit::Write => Until::FirstWrite,
         };
+        let count = match self.who {
+            true => steps_by_function,
+            false => steps,
+        };
         let mut findings = Findings::new("barest.steps/1");
         let mut expected = Outcome::Done;
         let mut faults = Vec::new();
         for subject in self.commands.subjects() {
-            let seen = subject.and_then(|subject| steps(&self.subject.apply(subject), until));
+            let seen = subject.and_then(|subject| count(&self.subject.apply(subject), until));
             if let (Ok(seen), Some(most)) = (&seen, self.at_most)
                 && !instructions_at_most(most).eval(seen)
             {

@@ -34,8 +34,10 @@
 mod addresses;
 mod code;
 mod cpuid;
+mod functions;
 mod instruction;
 mod stepper;
+mod who;
 
 use std::path::PathBuf;
 use std::slice;
@@ -45,6 +47,7 @@ use serde::Serialize;
 
 pub(crate) use addresses::fix as fix_addresses;
 pub use cpuid::cpuid_cost;
+pub use functions::{ByFunction, FunctionSteps, Phases, Trap, TrapKind};
 
 use crate::error::Result;
 use crate::exit::Exit;
@@ -121,7 +124,12 @@ impl Tally {
         (!start.is_zero()).then(|| cpuid / start.as_secs_f64())
     }
 
-    fn add(&mut self, other: Tally) {
+    /// Those that trap, all kinds together.
+    pub fn traps(self) -> u64 {
+        self.cpuid + self.rdtsc + self.xgetbv
+    }
+
+    pub(crate) fn add(&mut self, other: Tally) {
         self.instructions += other.instructions;
         self.cpuid += other.cpuid;
         self.rdtsc += other.rdtsc;
@@ -157,6 +165,8 @@ pub struct Image {
     pub total: Tally,
     /// The same by file, most instructions first.
     pub files: Vec<FileSteps>,
+    /// The same by function; None but of [`steps_by_function()`].
+    pub by_function: Option<ByFunction>,
 }
 
 impl Steps {
@@ -199,5 +209,15 @@ impl Steps {
 /// randomization cannot be turned off, a note says so.
 pub fn steps(subject: &Subject, until: Until) -> Result<Steps> {
     let cpuid_cost = cpuid_cost()?;
-    spawn::alone(|| stepper::run(subject, until, cpuid_cost))
+    spawn::alone(|| stepper::run(subject, until, cpuid_cost, None))
+}
+
+/// As [`steps()`], and tells for each image in which functions its instructions lie, how many are
+/// executed before, in and after `main`, and where those are that trap: [`Image::by_function`].
+///
+/// A function has the name that the file's symbols give to its addresses, or those of its debug
+/// file where that is installed; and none where they do not.
+pub fn steps_by_function(subject: &Subject, until: Until) -> Result<Steps> {
+    let cpuid_cost = cpuid_cost()?;
+    spawn::alone(|| stepper::run(subject, until, cpuid_cost, Some(who::Who::default())))
 }

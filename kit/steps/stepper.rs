@@ -15,6 +15,7 @@ use libc::{c_int, pid_t, user_regs_struct};
 
 use super::code::{Code, Place};
 use super::instruction::{Gate, Kind};
+use super::who::{Spot, Who};
 use super::{FileSteps, Image, Steps, Tally, Until, fix_addresses};
 use crate::error::{Error, Result};
 use crate::spawn;
@@ -23,8 +24,14 @@ use crate::trace::Arch;
 use crate::trace::family::{Family, News};
 use crate::trace::tracee::{self, Stop, Stopped};
 
-/// Steps through one run of a subject, on a thread of its own ([`spawn::alone`]).
-pub(super) fn run(subject: &Subject, until: Until, cpuid_cost: Duration) -> Result<Steps> {
+/// Steps through one run of a subject, on a thread of its own ([`spawn::alone`]); with `who`, by
+/// function.
+pub(super) fn run(
+    subject: &Subject,
+    until: Until,
+    cpuid_cost: Duration,
+    who: Option<Who>,
+) -> Result<Steps> {
     let prepared = spawn::prepare(subject)?;
     let program = prepared.program.clone();
     let mut notes: Vec<String> = spawn::lost_privileges(&program).into_iter().collect();
@@ -41,6 +48,7 @@ pub(super) fn run(subject: &Subject, until: Until, cpuid_cost: Duration) -> Resu
         threads: HashMap::new(),
         processes: HashMap::new(),
         images: Vec::new(),
+        who,
         threads_born: 1,
         processes_born: 0,
     };
@@ -63,6 +71,9 @@ pub(super) fn run(subject: &Subject, until: Until, cpuid_cost: Duration) -> Resu
         notes.push("it never wrote, so it was counted to its end".to_owned());
     }
     let mut images = stepper.images;
+    if let Some(who) = stepper.who {
+        notes.extend(who.finish(&mut images));
+    }
     images.iter_mut().for_each(finish);
     let files = by_file(&images);
     Ok(Steps {
@@ -124,6 +135,8 @@ struct Stepper {
     /// By process id.
     processes: HashMap<pid_t, Process>,
     images: Vec<Image>,
+    /// Which functions they execute, where that is asked for.
+    who: Option<Who>,
     threads_born: usize,
     processes_born: usize,
 }
@@ -154,6 +167,8 @@ struct Next {
     place: Place,
     /// By its place in the list of images.
     image: usize,
+    /// Where it is by function, where that is asked for.
+    spot: Option<Spot>,
     /// What the call does that it makes, if it makes one.
     effect: Effect,
     /// Whether the kernel makes a call once more that a signal has cut short.
@@ -312,12 +327,18 @@ impl Stepper {
         self.images[next.image].files[next.place.file]
             .steps
             .add(tally);
+        if let (Some(who), Some(spot)) = (&mut self.who, next.spot) {
+            who.count(next.image, spot, tally);
+        }
         match next.effect {
             Effect::None => {}
             Effect::Writes => self.over = self.until == Until::FirstWrite,
             Effect::Maps => {
                 if let Some(process) = self.processes.get_mut(&thread.process) {
                     process.code.forget();
+                }
+                if let Some(who) = &mut self.who {
+                    who.forget(thread.process);
                 }
             }
         }
@@ -369,11 +390,16 @@ impl Stepper {
         if again {
             at = at.wrapping_sub(CALL);
         }
-        let Some(process) = self.processes.get_mut(&process) else {
+        let pid = process;
+        let Some(process) = self.processes.get_mut(&pid) else {
             return Ok(None);
         };
         let files = &mut self.images[process.image].files;
         let place = process.code.at(at, stopped, files);
+        let spot = match &mut self.who {
+            Some(who) => who.at(at, stopped, pid, process.image, place.file)?,
+            None => None,
+        };
         let effect = match place.kind {
             Kind::Call(gate) => match stopped.register(RAX)? {
                 Some(number) => Effect::of(gate, number),
@@ -385,6 +411,7 @@ impl Stepper {
             at,
             place,
             image: process.image,
+            spot,
             effect,
             again,
             after_signal: false,
@@ -399,6 +426,9 @@ impl Stepper {
         };
         if tid == process || !self.processes.contains_key(&process) {
             self.process(process, self.processes_born, stopped)?;
+            if let Some(who) = &mut self.who {
+                who.is_born(process);
+            }
             self.processes_born += 1;
         }
         self.threads.insert(tid, Thread::of(process));
@@ -420,6 +450,7 @@ impl Stepper {
             program: fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default(),
             total: Tally::default(),
             files: Vec::new(),
+            by_function: None,
         });
         self.processes.insert(pid, process);
         Ok(())
@@ -445,7 +476,11 @@ impl Stepper {
                 0
             }
         };
-        self.process(pid, index, stopped)
+        self.process(pid, index, stopped)?;
+        if let Some(who) = &mut self.who {
+            who.executes(pid);
+        }
+        Ok(())
     }
 
     /// A thread is gone. The call that it was in, exit_group(2) or one that it was killed in, was

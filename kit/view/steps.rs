@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Page, Table, number, subject, text};
+use super::{Column, Page, Table, counted, number, subject, text};
 use crate::exit::Exit;
-use crate::steps::{Steps, Tally, Until};
+use crate::steps::{ByFunction, FunctionSteps, Image, Phases, Steps, Tally, Until};
 use crate::subject::escape;
 
 /// The page of these.
@@ -15,7 +15,11 @@ pub fn page(all: &[Steps]) -> Page {
     };
     let page = match all {
         [one] => details(one),
-        several => Page::new().table(side_by_side(several)),
+        several => several
+            .iter()
+            .fold(Page::new().table(side_by_side(several)), |page, steps| {
+                page.page(by_function(steps, true))
+            }),
     };
     let page = all.iter().fold(page, |page, steps| page.note(cpuid(steps)));
     let page = page.note(subject::footer(&first.subject));
@@ -36,7 +40,12 @@ fn details(steps: &Steps) -> Page {
         files.row(cells(escape(file.file.as_ref()), file.steps));
     }
     files.row(cells("total".into(), steps.total));
-    let page = Page::new().heading(steps.subject.to_string()).table(files);
+    let mut page = Page::new().heading(steps.subject.to_string());
+    // By function, the files of one image have a table of their own.
+    let is_shown_below = |image: &Image| image.by_function.is_some();
+    if steps.images.len() != 1 || !steps.images.iter().any(is_shown_below) {
+        page = page.table(files);
+    }
 
     let mut programs = Table::new(
         [number("process"), text("program")]
@@ -60,7 +69,127 @@ fn details(steps: &Steps) -> Page {
     if steps.threads > steps.processes {
         end += &format!("; {} threads", steps.threads);
     }
-    page.table(programs).note(end)
+    let several = steps.images.len() > 1;
+    page.table(programs)
+        .page(by_function(steps, several))
+        .note(end)
+}
+
+/// So many functions are shown, those with the most instructions.
+const SHOWN: usize = 20;
+
+/// Each program by function, where that was asked for; named in a heading where there are several.
+fn by_function(steps: &Steps, several: bool) -> Page {
+    steps.images.iter().fold(Page::new(), |page, image| {
+        let Some(found) = &image.by_function else {
+            return page;
+        };
+        let page = match several {
+            true => page.heading(format!(
+                "process {}: {}",
+                image.process,
+                escape(image.program.as_ref())
+            )),
+            false => page,
+        };
+        page.table(phases_of_files(found, image.total))
+            .table(functions(found))
+            .table(trapping(found))
+    })
+}
+
+/// The files of a program, with how far it had come.
+fn phases_of_files(found: &ByFunction, total: Tally) -> Table {
+    let traps = ["cpuid", "rdtsc", "xgetbv"].map(number);
+    let columns = [text("file")].into_iter().chain(phases(found));
+    let mut table = Table::new(columns.chain(traps));
+    let mut row = |name: String, steps: Tally, phases: Option<Phases>| {
+        let numbers = counts(steps, phases);
+        table.row([name].into_iter().chain(numbers).chain(traps_of(steps)));
+    };
+    for file in found.files() {
+        row(escape(file.file.as_ref()), file.steps, file.phases);
+    }
+    row("total".into(), total, found.phases);
+    table
+}
+
+/// The functions with the most instructions, and all others together.
+fn functions(found: &ByFunction) -> Table {
+    let names = ["function", "in"].map(text);
+    let mut table = Table::new(phases(found).into_iter().chain(names));
+    for function in found.functions.iter().take(SHOWN) {
+        let numbers = counts(function.steps, function.phases);
+        let names = [name(function), file_name(function)];
+        table.row(numbers.into_iter().chain(names));
+    }
+    let others = found.functions.iter().skip(SHOWN);
+    let number = others.len() as u64;
+    if let Some((steps, phases)) = others
+        .map(|function| (function.steps, function.phases))
+        .reduce(together)
+    {
+        let numbers = counts(steps, phases);
+        let names = [counted(number, "other function"), String::new()];
+        table.row(numbers.into_iter().chain(names));
+    }
+    table
+}
+
+type Numbers = (Tally, Option<Phases>);
+
+fn together((mut steps, phases): Numbers, (more, more_phases): Numbers) -> Numbers {
+    steps.add(more);
+    let phases = phases.zip(more_phases).map(|(mut phases, more)| {
+        phases.add(more);
+        phases
+    });
+    (steps, phases)
+}
+
+/// All functions that execute an instruction that traps.
+fn trapping(found: &ByFunction) -> Table {
+    let numbers = ["cpuid", "rdtsc", "xgetbv"].map(number);
+    let names = ["trapping in", "in"].map(text);
+    let mut table = Table::new(numbers.into_iter().chain(names));
+    for function in found.trapping() {
+        let names = [name(function), file_name(function)];
+        table.row(traps_of(function.steps).into_iter().chain(names));
+    }
+    table
+}
+
+/// The columns of [`counts()`].
+fn phases(found: &ByFunction) -> Vec<Column> {
+    let names: &[&str] = match found.phases {
+        Some(_) => &["instructions", "before main", "in main", "after main"],
+        None => &["instructions"],
+    };
+    names.iter().map(|name| number(*name)).collect()
+}
+
+/// All of them, and by how far the process had come, where that can be told.
+fn counts(steps: Tally, phases: Option<Phases>) -> Vec<String> {
+    let mut counts = vec![steps.instructions];
+    if let Some(phases) = phases {
+        counts.extend([phases.before_main, phases.main, phases.after_main]);
+    }
+    counts.iter().map(u64::to_string).collect()
+}
+
+fn traps_of(steps: Tally) -> [String; 3] {
+    [steps.cpuid, steps.rdtsc, steps.xgetbv].map(|number| number.to_string())
+}
+
+fn name(function: &FunctionSteps) -> String {
+    // A file's symbols may hold anything.
+    let name = function.function.as_deref();
+    name.map_or("?".into(), |name| escape(name.as_ref()))
+}
+
+fn file_name(function: &FunctionSteps) -> String {
+    let file = function.file.file_name();
+    escape(file.unwrap_or(function.file.as_ref()))
 }
 
 fn cells(name: String, tally: Tally) -> [String; 5] {
