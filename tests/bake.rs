@@ -861,7 +861,7 @@ fn words_that_say_nothing_are_refused_in_one_line() {
         ),
     ] {
         let why = String::from_utf8_lossy(why.text().to_bytes());
-        let why = why.replace("--help", "barest bake --help");
+        let why = why.replace("launch --help", "barest bake --help");
         refused(words, &format!("{named}: {why}"));
     }
     refused(

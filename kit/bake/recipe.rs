@@ -307,7 +307,7 @@ fn usage(words: &[CString], why: Reason) -> Error {
             [] => "bake".into(),
             words => shown(words),
         },
-        reason: text.replace("--help", "barest bake --help"),
+        reason: text.replace("launch --help", "barest bake --help"),
     }
 }
 
