@@ -8,72 +8,15 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use barest::Subject;
 use barest::start::{Address, Mapping, Stack, What, start};
 use barest::view::{self, Terminal};
 
 mod common;
+use common::fuzz::fuzz;
 use common::{program, succeed};
-
-/// xorshift64: the same numbers for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// Below a limit that is not 0.
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn one_of(&mut self, numbers: &[u64]) -> u64 {
-        numbers[self.below(numbers.len())]
-    }
-}
-
-/// Tries inputs made from random numbers for as long as it is given. What fails shows its seed.
-fn fuzz(target: &str, mut attempt: impl FnMut(&mut Random)) {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap());
-    let seconds = number("FUZZ_SECONDS").unwrap_or(1);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let first = number("FUZZ_SEED").unwrap_or(now.unwrap().as_nanos() as u64 | 1);
-    let started = Instant::now();
-    let mut tries = 0;
-    let mut seed = first;
-    while tries == 0 || started.elapsed() < Duration::from_secs(seconds) {
-        let report = Report { target, seed };
-        let began = Instant::now();
-        attempt(&mut Random(seed));
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "{target}: it took too long"
-        );
-        std::mem::forget(report);
-        // Of the next numbers none begins like another.
-        seed = Random(seed ^ 0x9e37_79b9_7f4a_7c15).next() | 1;
-        tries += 1;
-    }
-    println!("{target}: {tries} tries in {seconds} s, first seed {first}");
-}
-
-/// Names the seed, when it is dropped in a panic.
-struct Report<'a> {
-    target: &'a str,
-    seed: u64,
-}
-
-impl Drop for Report<'_> {
-    fn drop(&mut self) {
-        eprintln!("{}: FUZZ_SEED={}", self.target, self.seed);
-    }
-}
 
 /// Where this test's own stack begins, as the kernel left it, and its bytes.
 fn own_stack() -> (u64, Vec<u8>) {

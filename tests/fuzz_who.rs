@@ -8,116 +8,13 @@ use std::ffi::c_void;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant, SystemTime};
 
 use barest::image::image;
 use barest::who::fuzz;
 
-/// xorshift64: the same numbers for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// Below a limit that is not 0.
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    /// A number that is at the edge of something, or any.
-    fn number(&mut self) -> u64 {
-        const EDGES: [u64; 12] = [
-            0,
-            1,
-            8,
-            0x7f,
-            0x80,
-            0xffff,
-            0x7fff_ffff,
-            0xffff_ffff,
-            i64::MAX as u64,
-            1 << 63,
-            u64::MAX - 7,
-            u64::MAX,
-        ];
-        match self.below(4) {
-            0 => self.next(),
-            1 => self.next() % 0x20_0000,
-            _ => EDGES[self.below(EDGES.len())],
-        }
-    }
-
-    /// Changes some bytes.
-    fn change(&mut self, bytes: &mut Vec<u8>, within: usize) {
-        for _ in 0..=self.below(8) {
-            if bytes.is_empty() {
-                return;
-            }
-            let place = self.below(bytes.len().min(within.max(1)));
-            match self.below(7) {
-                0 => bytes[place] = self.next() as u8,
-                1 => bytes[place] ^= 1 << self.below(8),
-                2 if self.below(8) == 0 => bytes.truncate(place),
-                3 => {
-                    let end = (place + self.below(64)).min(bytes.len());
-                    bytes[place..end].fill(self.next() as u8);
-                }
-                4 if self.below(8) == 0 => {
-                    let end = (place + self.below(32)).min(bytes.len());
-                    bytes.drain(place..end);
-                }
-                _ => {
-                    let word = self.number().to_le_bytes();
-                    let place = place / 4 * 4;
-                    let length = (1 + self.below(8)).min(bytes.len() - place);
-                    bytes[place..place + length].copy_from_slice(&word[..length]);
-                }
-            }
-        }
-    }
-}
-
-/// Tries inputs made from random numbers for as long as it is given. What fails shows its seed.
-fn fuzz(target: &str, mut attempt: impl FnMut(&mut Random)) {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap());
-    let seconds = number("FUZZ_SECONDS").unwrap_or(1);
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let first = number("FUZZ_SEED").unwrap_or(now.unwrap().as_nanos() as u64 | 1);
-    let started = Instant::now();
-    let mut tries = 0;
-    let mut seed = first;
-    while tries == 0 || started.elapsed() < Duration::from_secs(seconds) {
-        let report = Report { target, seed };
-        let began = Instant::now();
-        attempt(&mut Random(seed));
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "{target}: it took too long"
-        );
-        std::mem::forget(report);
-        // Of the next numbers none begins like another.
-        seed = Random(seed ^ 0x9e37_79b9_7f4a_7c15).next() | 1;
-        tries += 1;
-    }
-    println!("{target}: {tries} tries in {seconds} s, first seed {first}");
-}
-
-/// Names the seed, when it is dropped in a panic.
-struct Report<'a> {
-    target: &'a str,
-    seed: u64,
-}
-
-impl Drop for Report<'_> {
-    fn drop(&mut self) {
-        eprintln!("{}: FUZZ_SEED={}", self.target, self.seed);
-    }
-}
+#[path = "common/fuzz.rs"]
+mod tries;
+use tries::{Random, fuzz as attempt};
 
 /// A small program, and an object file, made for this test.
 fn originals() -> Vec<Vec<u8>> {
@@ -153,7 +50,7 @@ fn addresses(random: &mut Random) -> Vec<u64> {
 fn a_file_of_any_bytes_is_read() {
     let originals = originals();
     assert!(fuzz::elf(&originals[0], &(0x1000..0x1200).collect::<Vec<_>>()) > 10);
-    fuzz("elf", |random| {
+    attempt("elf", |random| {
         let mut bytes = match random.below(8) {
             0 => (0..random.below(512))
                 .map(|_| random.next() as u8)
@@ -204,7 +101,7 @@ fn call_frame_information_of_any_bytes_unwinds_any_stack() {
     let files = [sections(&program), sections(Path::new(&loader))];
     const STACK: u64 = 0x7fff_0000;
     let mut deepest = 0;
-    fuzz("eh_frame", |random| {
+    attempt("eh_frame", |random| {
         let [mut entries, mut header] = files[random.below(files.len())].clone();
         let covered = 0x1000..entries.0;
         if random.below(8) > 0 {
@@ -244,7 +141,7 @@ fn call_frame_information_of_any_bytes_unwinds_any_stack() {
 fn an_auxiliary_vector_of_any_bytes_is_read() {
     let own = fs::read("/proc/self/auxv").unwrap();
     assert!(fuzz::auxv(&own).contains_key(&libc::AT_ENTRY));
-    fuzz("auxv", |random| {
+    attempt("auxv", |random| {
         let mut bytes = own.clone();
         let within = bytes.len();
         random.change(&mut bytes, within);
@@ -266,7 +163,7 @@ fn an_archive_of_any_bytes_is_read() {
     assert!(status.success());
     let own = fs::read(path).unwrap();
     assert!(fuzz::archive(&own) > 3);
-    fuzz("archive", |random| {
+    attempt("archive", |random| {
         let mut bytes = own.clone();
         let within = [100, 300, bytes.len()][random.below(3)];
         random.change(&mut bytes, within);
@@ -277,7 +174,7 @@ fn an_archive_of_any_bytes_is_read() {
 #[test]
 fn the_arguments_of_any_call_are_shown() {
     let mut memory = vec![0u8; 1 << 13];
-    fuzz("arguments", |random| {
+    attempt("arguments", |random| {
         for byte in &mut memory {
             *byte = if random.below(4) == 0 {
                 0
@@ -320,7 +217,7 @@ fn names_of_any_letters_are_shown() {
         "_ZNSt6vectorISsSaISsEE9push_backERKSs",
         "_ZN1AIXadL_Z1fIiEvT_EEE1gEv",
     ];
-    fuzz("names", |random| {
+    attempt("names", |random| {
         let mut bytes = originals[random.below(originals.len())].as_bytes().to_vec();
         for _ in 0..=random.below(6) {
             let place = random.below(bytes.len());

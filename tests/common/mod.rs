@@ -1,6 +1,7 @@
 //! What the tests of the programs share.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod fuzz;
 pub mod outside;
 
 use std::path::{Path, PathBuf};
