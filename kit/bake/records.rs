@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use launcher::action::Does;
+use launcher::run::{CLOSE_RANGE_CLOEXEC, F_DUPFD_CLOEXEC, F_SETFD, KEPT};
+use launcher::words::{SIG_BLOCK, SIGSET_SIZE};
 use shims::arch::number;
 use shims::call::{AT_FDCWD, STDERR};
 
@@ -21,16 +23,6 @@ pub struct Record {
     pub words: Vec<u8>,
 }
 
-// fcntl(2), from the kernel's include/uapi/asm-generic/fcntl.h and linux/fcntl.h.
-const F_SETFD: usize = 2;
-const F_DUPFD_CLOEXEC: usize = 1030;
-// close_range(2).
-const CLOSE_RANGE_CLOEXEC: usize = 4;
-// rt_sigprocmask(2), and the size of the kernel's set of signals.
-const SIG_BLOCK: usize = 0;
-const SIGSET_SIZE: usize = 8;
-/// Where the old stderr is kept: as shells do, above what users name.
-const KEPT: usize = 10;
 /// How many variables may be added: their places are those of the auxiliary vector, which has 16
 /// entries of 16 bytes at least on any kernel.
 const VARIABLES: usize = 16;

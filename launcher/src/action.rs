@@ -105,7 +105,7 @@ pub enum Does {
     Write,
     /// Opens `/dev/null` in the place of each of stdin, stdout and stderr that is closed.
     StdioNull,
-    /// Sets the bits *0* of [`direct`](crate::run::Launcher::start).
+    /// Sets the bits *0* of [`start`](crate::run::Launcher::start).
     Direct,
     /// In the place of all, and so above all: prints a text on how to use it.
     Help = u8::MAX - 1,

@@ -37,7 +37,7 @@
 //! - A position-independent program lies where mmap puts it: at random, but at a distance from its
 //!   interpreter that is always the same.
 //! - What execve itself would change is only changed by an execve: see
-//!   [`Refusal::USER`], [`Refusal::RANDOMIZATION`] and [`Refusal::STACK_LIMIT`], which actions set.
+//!   [`Refusal::USER`], [`Refusal::RANDOMIZATION`], [`Refusal::STACK_LIMIT`] and [`Refusal::FILES`], which actions set.
 //! - `$ORIGIN` in LD_LIBRARY_PATH, LD_PRELOAD, or a path that the program gives to dlopen(3), is
 //!   the launcher's folder.
 //! - Vector registers are not cleared. The psABI (3.4.1) leaves them open.

@@ -19,19 +19,22 @@ use crate::words::{
 
 // fcntl(2), from the kernel's include/uapi/asm-generic/fcntl.h and linux/fcntl.h.
 const F_GETFD: usize = 1;
-const F_SETFD: usize = 2;
-const F_DUPFD_CLOEXEC: usize = 1030;
+/// fcntl(2): sets the flags of a file descriptor.
+pub const F_SETFD: usize = 2;
+/// fcntl(2): a copy that closes at the exec.
+pub const F_DUPFD_CLOEXEC: usize = 1030;
 const FD_CLOEXEC: usize = 1;
 // flock(2).
 const LOCK_EX: usize = 2;
 // setrlimit(2).
 const RLIMIT_STACK: usize = 3;
 // close_range(2).
-const CLOSE_RANGE_CLOEXEC: usize = 4;
+/// close_range(2): at the exec.
+pub const CLOSE_RANGE_CLOEXEC: usize = 4;
 /// stderr(3), where errors go at first.
 pub(crate) const STDERR: usize = 2;
 /// Where the old stderr is kept: as shells do, above what users name.
-const KEPT: usize = 10;
+pub const KEPT: usize = 10;
 /// The longest string that execve(2) takes, its NUL included: 32 pages.
 const MAX_ARG_STRLEN: usize = 32 << 12;
 

@@ -8,7 +8,7 @@ use crate::action::{Action, Does};
 use crate::names;
 use crate::reasons::Reason;
 use crate::room::Room;
-use crate::run::{DIRECT, DIRECT_ONLY, EXPLAIN};
+use crate::run::{CLOSE_RANGE_CLOEXEC, DIRECT, DIRECT_ONLY, EXPLAIN};
 use crate::text::{Text, find};
 use crate::user::{self, ID};
 
@@ -184,8 +184,6 @@ pub(crate) const O_APPEND: usize = 0o2000;
 pub(crate) const O_CLOEXEC: usize = 0o2000000;
 // asm-generic/ioctls.h,
 const TIOCSCTTY: u64 = 0x540e;
-// linux/close_range.h,
-const CLOSE_RANGE_CLOEXEC: usize = 4;
 // linux/personality.h,
 const ADDR_NO_RANDOMIZE: u64 = 0x40000;
 // linux/prctl.h,
@@ -193,14 +191,15 @@ pub(crate) const PR_SET_PDEATHSIG: usize = 1;
 const PR_SET_CHILD_SUBREAPER: usize = 36;
 const PR_SET_NO_NEW_PRIVS: usize = 38;
 // asm-generic/signal-defs.h and signal.h,
-pub(crate) const SIG_BLOCK: usize = 0;
+/// sigprocmask(2): these signals too.
+pub const SIG_BLOCK: usize = 0;
 const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
 const SIGKILL: u64 = 9;
 const SIGSTOP: u64 = 19;
 const SIGNALS: u64 = 64;
 /// The size of the kernel's set of signals, in bytes.
-pub(crate) const SIGSET_SIZE: usize = 8;
+pub const SIGSET_SIZE: usize = 8;
 // linux/ioprio.h.
 const IOPRIO_WHO_PROCESS: usize = 1;
 const IOPRIO_CLASS_SHIFT: u64 = 13;

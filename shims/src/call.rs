@@ -2,8 +2,6 @@
 //!
 //! The exception says so in its name: [`write_all`] writes until all is written.
 
-use core::mem::MaybeUninit;
-
 use crate::arch::{self, number};
 use crate::errno::Errno;
 use crate::stack::{CStr, Strings};
@@ -45,47 +43,6 @@ impl<'a, const N: usize> From<&'a [u8; N]> for Piece<'a> {
     fn from(bytes: &'a [u8; N]) -> Self {
         bytes.as_slice().into()
     }
-}
-
-/// openat(2): opens the file at `path`, seen from the working directory, with these O_ flags and,
-/// where it is created, this mode.
-#[inline(always)]
-pub fn open(path: CStr, flags: u32, mode: u32) -> Result<Fd, Errno> {
-    // SAFETY: a path that ends in NUL, by its type; the rest are numbers.
-    let fd = Errno::check(unsafe {
-        arch::syscall4(
-            number::OPENAT,
-            AT_FDCWD,
-            path.as_ptr() as usize,
-            flags as usize,
-            mode as usize,
-        )
-    })?;
-    Ok(Fd(fd as u32))
-}
-
-/// read(2): up to as many bytes as there is room for; gives those that were read.
-#[inline(always)]
-pub fn read(fd: Fd, room: &mut [MaybeUninit<u8>]) -> Result<&mut [u8], Errno> {
-    // SAFETY: the kernel writes at most as many bytes as there is room for.
-    let length = Errno::check(unsafe {
-        arch::syscall3(
-            number::READ,
-            fd.0 as usize,
-            room.as_mut_ptr() as usize,
-            room.len(),
-        )
-    })?;
-    // SAFETY: the kernel has written that many bytes to its start.
-    Ok(unsafe { core::slice::from_raw_parts_mut(room.as_mut_ptr().cast(), length) })
-}
-
-/// close(2).
-#[inline(always)]
-pub fn close(fd: Fd) -> Result<(), Errno> {
-    // SAFETY: a number; what becomes invalid by it is a file, not memory.
-    Errno::check(unsafe { arch::syscall1(number::CLOSE, fd.0 as usize) })?;
-    Ok(())
 }
 
 /// write(2): up to all of `bytes`. Gives how many were written, which may be fewer.

@@ -37,7 +37,6 @@ macro_rules! errnos {
 errnos! {
     EPERM = 1,
     ENOENT = 2,
-    ESRCH = 3,
     EINTR = 4,
     EIO = 5,
     ENXIO = 6,
@@ -50,7 +49,6 @@ errnos! {
     EFAULT = 14,
     EBUSY = 16,
     EEXIST = 17,
-    ENODEV = 19,
     ENOTDIR = 20,
     EISDIR = 21,
     EINVAL = 22,
@@ -62,23 +60,17 @@ errnos! {
     ENOSPC = 28,
     EROFS = 30,
     EPIPE = 32,
-    ERANGE = 34,
-    EDEADLK = 35,
     ENAMETOOLONG = 36,
-    ENOLCK = 37,
     ENOSYS = 38,
     ELOOP = 40,
-    EOVERFLOW = 75,
     ELIBBAD = 80,
-    EUSERS = 87,
     EDESTADDRREQ = 89,
     EOPNOTSUPP = 95,
-    ESTALE = 116,
     EDQUOT = 122,
 }
 
 /// How lines about some errors end, packed: for each a byte that is its number negated, which is
-/// no ASCII character, then its name, what is said about it, and a newline; at last 0x80 and what stands for any other
+/// no ASCII character, then its name and a newline; at last 0x80 and what stands for any other
 /// error. Made by [`reasons!`](crate::reasons).
 ///
 /// All names start with the same letter, so it is left to the text before: a line is written as
@@ -129,18 +121,17 @@ impl Reasons {
 }
 
 /// Packs the names of error numbers into the program as [`Reasons`](crate::errno::Reasons):
-/// `reasons![ENOENT, EACCES]`; each with a text behind its name where there is one, in ASCII:
-/// `reasons![ENOENT ", it is not there"]`.
+/// `reasons![ENOENT, EACCES]`.
 #[macro_export]
 macro_rules! reasons {
-    ($($name:ident $($text:literal)?),* $(,)?) => {{
-        const LENGTH: usize = 3 $(+ concat!(stringify!($name) $(, $text)?).len() + 1)*;
+    ($($name:ident),* $(,)?) => {{
+        const LENGTH: usize = 3 $(+ stringify!($name).len() + 1)*;
         static PACKED: [u8; LENGTH] = {
             let mut packed = [b'\n'; LENGTH];
             let mut at = 0;
             $(
                 packed[at] = $crate::Errno::$name.0.wrapping_neg();
-                let letters = concat!(stringify!($name) $(, $text)?).as_bytes().split_at(1).1;
+                let letters = stringify!($name).as_bytes().split_at(1).1;
                 packed.split_at_mut(at + 1).1.split_at_mut(letters.len()).0.copy_from_slice(letters);
                 at += 1 + letters.len() + 1;
             )*

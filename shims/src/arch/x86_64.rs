@@ -76,8 +76,6 @@ pub mod number {
     pub const CLOSE: usize = 3;
     pub const FSTAT: usize = 5;
     pub const MMAP: usize = 9;
-    pub const MPROTECT: usize = 10;
-    pub const MUNMAP: usize = 11;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const IOCTL: usize = 16;
