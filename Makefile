@@ -30,10 +30,10 @@ test: deps ## Sets up what is missing and passes the tests: format, lints, docs,
 
 bench: programs ## Measures what the kit and the launchers must reach, beside what is asked and other launchers
 	@sh tests/deps.sh bench
-	cargo bench --no-fail-fast --bench kit --bench launchers --bench who
+	cargo bench --no-fail-fast --bench kit --bench launchers --bench who --bench survey
 
 fuzz: deps programs ## Feeds damaged files and memory to all that reads them, ten minutes for each kind
-	FUZZ_SECONDS=600 cargo test -p barest --test fuzz_start --test fuzz_who -- --nocapture --test-threads 1
+	FUZZ_SECONDS=600 cargo test -p barest --test fuzz_start --test fuzz_who --test fuzz_survey -- --nocapture --test-threads 1
 
 clean: ## Removes all that was built, target/
 	cargo clean

@@ -20,11 +20,9 @@
 //! ```
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tempfile::NamedTempFile;
 
 use crate::count::{Count, Range};
 use crate::error::{Error, Result};
@@ -32,6 +30,7 @@ use crate::image::Image;
 use crate::steps::Steps;
 use crate::subject::{escape, escaped};
 use crate::time::{Timed, Timing};
+use crate::whole;
 
 /// One number that can be compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,15 +116,9 @@ impl Baseline {
     /// Writes them into a file, whole or not at all.
     pub fn save(&self, file: &Path) -> Result<()> {
         let failed = |e| Error::io(format!("write {}", file.display()), e);
-        let folder = match file.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
-        let mut new = NamedTempFile::new_in(folder).map_err(failed)?;
-        serde_json::to_writer_pretty(&mut new, self).map_err(|e| failed(e.into()))?;
-        new.write_all(b"\n").map_err(failed)?;
-        new.persist(file).map_err(|e| failed(e.error))?;
-        Ok(())
+        let mut text = serde_json::to_vec_pretty(self).map_err(|e| failed(e.into()))?;
+        text.push(b'\n');
+        whole::write(file, 0o666, &text).map_err(failed)
     }
 
     /// Reads them from a file. Fails when it is none that [`Baseline::save`] wrote.

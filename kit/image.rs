@@ -60,6 +60,16 @@ pub struct Image {
     /// The libraries it asks for (`DT_NEEDED`), whole names in the file's order.
     #[serde(serialize_with = "all_escaped")]
     pub needed: Vec<OsString>,
+    /// Where it and what it loads look for libraries first (`DT_RPATH`), as it is written:
+    /// folders with `:` between them.
+    #[serde(serialize_with = "escaped_if_any")]
+    pub rpath: Option<OsString>,
+    /// Where it looks for its own libraries (`DT_RUNPATH`), as it is written. Where it stands,
+    /// `rpath` is not looked at.
+    #[serde(serialize_with = "escaped_if_any")]
+    pub runpath: Option<OsString>,
+    /// Its libraries are not to be looked for in the system's folders (`DF_1_NODEFLIB`).
+    pub nodeflib: bool,
     /// A program that runs at any address.
     pub pie: bool,
     /// What becomes read-only after relocation.
@@ -205,12 +215,17 @@ impl Serialize for Flags {
 pub fn image(path: impl AsRef<Path>) -> Result<Image> {
     let path = path.as_ref();
     let (file, bytes) = open(path)?;
-    elf::read(&ReadCache::new(file), bytes)
-        .map(|image| Image {
-            path: path.to_owned(),
-            ..image
-        })
-        .map_err(|reason| bad(path, reason))
+    of_file(file, bytes, path).map_err(|reason| bad(path, reason))
+}
+
+/// Reads what an open file of so many bytes is, and gives it that path; or says what is wrong
+/// with it.
+pub(crate) fn of_file(file: File, bytes: u64, path: &Path) -> std::result::Result<Image, String> {
+    let image = elf::read(&ReadCache::new(file), bytes)?;
+    Ok(Image {
+        path: path.to_owned(),
+        ..image
+    })
 }
 
 /// Opens a regular file, and tells its length. What is none is not opened at all: opening a

@@ -12,6 +12,7 @@ mod deadline;
 pub mod doctor;
 pub mod error;
 pub mod exit;
+pub mod figure;
 pub mod image;
 pub mod machine;
 pub mod memory;
@@ -22,10 +23,12 @@ mod spawn;
 pub mod start;
 pub mod steps;
 pub mod subject;
+pub mod survey;
 pub mod time;
 pub mod trace;
 pub mod view;
 pub mod who;
+pub mod whole;
 
 /// The page on the kit: its examples are run with the tests.
 #[cfg(doctest)]

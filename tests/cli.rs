@@ -101,7 +101,7 @@ fn a_wrong_command_line_is_one_line_that_says_where_to_read_on() {
     );
     refused(
         &["image", "--format", "xml", "x"],
-        "invalid value 'xml' for '--format <FORMAT>' [possible values: table, json, markdown]; see barest image --help",
+        "invalid value 'xml' for '--format <FORMAT>' [possible values: table, json, markdown, csv]; see barest image --help",
     );
 }
 

@@ -1,36 +1,20 @@
 //! Writing a launcher's file.
 
-use std::fs::{self, Permissions};
-use std::io::Write;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::recipe::Recipe;
 use crate::error::{Error, Result};
 use crate::subject::escape;
+use crate::whole::{self, folder};
 
 /// Writes the file at once, or not at all.
 pub fn write(recipe: &Recipe, bytes: &[u8], file: &Path) -> Result<()> {
     refuse(recipe, file)?;
     let failed = |error| Error::io(format!("write {}", escape(file.as_os_str())), error);
-    let mut new = tempfile::Builder::new()
-        .prefix(".barest-bake-")
-        .permissions(Permissions::from_mode(0o755))
-        .tempfile_in(folder(file))
-        .map_err(failed)?;
-    new.write_all(bytes).map_err(failed)?;
-    // Closed for writing before it has its name, so that whoever finds it can run it.
-    let new = new.into_temp_path();
-    new.persist(file).map_err(|error| failed(error.error))
-}
-
-/// The folder that a path is in.
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
+    whole::write(file, 0o755, bytes).map_err(failed)
 }
 
 /// Refuses a place that is no file's, or where the launcher would run itself.

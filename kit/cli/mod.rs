@@ -14,6 +14,7 @@ mod report;
 mod start;
 mod steps;
 mod subject_args;
+mod survey;
 mod time;
 mod trace;
 mod usage;
@@ -57,6 +58,7 @@ enum Command {
     Steps(steps::Steps),
     Time(time::Time),
     Image(image::Image),
+    Survey(survey::Survey),
     Report(report::Report),
     Bake(bake::Bake),
     Doctor(doctor::Doctor),
@@ -76,6 +78,7 @@ pub fn run() -> ExitCode {
         Command::Steps(command) => command.run(format),
         Command::Time(command) => command.run(format),
         Command::Image(command) => command.run(format),
+        Command::Survey(command) => command.run(format),
         Command::Report(command) => command.run(format),
         Command::Bake(command) => command.run(format),
         Command::Doctor(command) => command.run(format),

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, ErrorKind, Write};
 
 use barest::baseline::Comparison;
-use barest::view::{self, Format, Page, Terminal, json, markdown, table};
+use barest::view::{self, Format, Page, Terminal, csv, json, markdown, table};
 use serde::Serialize;
 
 use super::Outcome;
@@ -73,6 +73,7 @@ impl<F: Serialize> Findings<F> {
             }
             Format::Table => table::render(&page(&self.facts), Terminal::stdout()),
             Format::Markdown => markdown::render(&page(&self.facts)),
+            Format::Csv => csv::render(&page(&self.facts)),
         };
         let printed = print(&text);
         if self.errors.is_empty() {
@@ -85,11 +86,13 @@ impl<F: Serialize> Findings<F> {
 
 /// Writes to stdout. A reader that has gone away, as `head` does, has seen what it wanted.
 pub fn print(text: &str) -> Outcome {
+    print_bytes(text.as_bytes())
+}
+
+/// As [`print`], of bytes.
+pub fn print_bytes(bytes: &[u8]) -> Outcome {
     let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             complain(&format_args!(
                 "stdout: {error}; send it somewhere that takes it"

@@ -14,7 +14,10 @@ pub fn answer<C: CommandFactory>(error: &clap::Error) -> Outcome {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return print(&text),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            complain(&"no command; see barest --help");
+            complain(&format_args!(
+                "no command; see {} --help",
+                command_of::<C>()
+            ));
             return Outcome::NotMeasured;
         }
         _ => {}
@@ -36,13 +39,19 @@ pub fn answer<C: CommandFactory>(error: &clap::Error) -> Outcome {
     Outcome::NotMeasured
 }
 
-/// The command that the arguments name, as in `barest count`.
+/// The command that the arguments name, as in `barest survey aslr`.
 fn command_of<C: CommandFactory>() -> String {
-    let cli = C::command();
-    let named = std::env::args_os().skip(1).find_map(|arg| {
-        cli.get_subcommands()
-            .find(|command| arg == command.get_name())
-            .map(|command| format!(" {}", command.get_name()))
-    });
-    format!("{}{}", cli.get_name(), named.unwrap_or_default())
+    let mut named = C::command();
+    let mut names = vec![named.get_name().to_owned()];
+    for argument in std::env::args_os().skip(1) {
+        let found = named
+            .get_subcommands()
+            .find(|command| argument == command.get_name());
+        let Some(found) = found.cloned() else {
+            continue;
+        };
+        names.push(found.get_name().to_owned());
+        named = found;
+    }
+    names.join(" ")
 }

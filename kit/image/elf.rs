@@ -72,6 +72,9 @@ struct Elf<'data, H: FileHeader, R> {
 struct Dynamic {
     needed: Vec<OsString>,
     soname: Option<OsString>,
+    rpath: Option<OsString>,
+    runpath: Option<OsString>,
+    nodeflib: bool,
     bind_now: bool,
     pie: bool,
     relocations: usize,
@@ -137,6 +140,12 @@ where
             remarks.push(reason);
             None
         });
+        let relocations = match &dynamic {
+            Some(dynamic) => dynamic.relocations,
+            None => self.loaded_relocations(),
+        };
+        let relro = self.relro(dynamic.as_ref());
+        let dynamic = dynamic.unwrap_or_default();
         Ok(Image {
             path: PathBuf::new(),
             bytes: self.bytes,
@@ -152,7 +161,7 @@ where
             interpreter,
             pie: matches!(linkage, Linkage::StaticPie | Linkage::Dynamic)
                 && self.header.e_type(self.endian) == elf::ET_DYN,
-            relro: self.relro(dynamic.as_ref()),
+            relro,
             stack: self.stack(),
             write_xor_execute: !segments
                 .iter()
@@ -162,12 +171,12 @@ where
             symbols,
             dynamic_symbols,
             stripped: symbols.unwrap_or(0) == 0,
-            relocations: match &dynamic {
-                Some(dynamic) => dynamic.relocations,
-                None => self.loaded_relocations(),
-            },
-            soname: dynamic.as_ref().and_then(|d| d.soname.clone()),
-            needed: dynamic.map(|d| d.needed).unwrap_or_default(),
+            relocations,
+            soname: dynamic.soname,
+            needed: dynamic.needed,
+            rpath: dynamic.rpath,
+            runpath: dynamic.runpath,
+            nodeflib: dynamic.nodeflib,
             build_id,
             remarks,
         })
@@ -295,12 +304,14 @@ where
             .collect::<Vec<_>>();
         let value = |tag| entries.iter().find(|(t, _)| *t == tag).map(|(_, v)| *v);
 
-        let strings = value(elf::DT_STRTAB)
+        let range = value(elf::DT_STRTAB)
             .and_then(|address| self.offset_of(address))
             .map(|start| {
                 let end = start.saturating_add(value(elf::DT_STRSZ).unwrap_or(0));
-                StringTable::new(self.data, start, end.min(self.bytes))
-            })
+                (start, end.min(self.bytes))
+            });
+        let strings = range
+            .map(|(start, end)| StringTable::new(self.data, start, end))
             .unwrap_or_default();
         let names = |tag| {
             entries
@@ -308,7 +319,11 @@ where
                 .filter(move |(t, _)| *t == tag)
                 .map(|(_, at)| {
                     let at = u32::try_from(*at).map_err(|_| ())?;
-                    Ok(OsString::from_vec(strings.get(at)?.to_vec()))
+                    let text = strings.get(at).ok().or_else(|| {
+                        let (start, end) = range?;
+                        self.long_string(start.checked_add(at.into())?, end)
+                    });
+                    Ok(OsString::from_vec(text.ok_or(())?.to_vec()))
                 })
                 .collect::<Result<Vec<_>, ()>>()
                 .map_err(|()| damaged("a library's name does not lie within the file"))
@@ -318,6 +333,9 @@ where
         Ok(Some(Dynamic {
             needed: names(elf::DT_NEEDED)?,
             soname: names(elf::DT_SONAME)?.pop(),
+            rpath: names(elf::DT_RPATH)?.pop(),
+            runpath: names(elf::DT_RUNPATH)?.pop(),
+            nodeflib: flags_1.contains(elf::DF_1_NODEFLIB),
             bind_now: value(elf::DT_BIND_NOW).is_some()
                 || flags.contains(elf::DF_BIND_NOW)
                 || flags_1.contains(elf::DF_1_NOW),
@@ -326,6 +344,21 @@ where
                 .relocations(value)
                 .ok_or_else(|| damaged("its relocations do not lie within the file"))?,
         }))
+    }
+
+    /// The string that is at `start`, ended by a NUL before `end`, however long: a file's cache
+    /// gives none of more than 4 KiB, and a list of folders may be longer.
+    fn long_string(&self, start: u64, end: u64) -> Option<&'data [u8]> {
+        let left = end.checked_sub(start)?;
+        let mut length = 0;
+        while length < left {
+            length = (length * 4).max(16 << 10).min(left);
+            let bytes = self.data.read_bytes_at(start, length).ok()?;
+            if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
+                return bytes.get(..end);
+            }
+        }
+        None
     }
 
     /// How many relocations the dynamic table names; none when they are not in the file.

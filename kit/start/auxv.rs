@@ -76,7 +76,7 @@ pub(super) const NULL: u64 = 0;
 /// Those by which an observer finds its way.
 pub(super) const PAGESZ: u64 = 6;
 pub(super) const BASE: u64 = 7;
-pub(super) const ENTRY: u64 = 9;
+pub(crate) const ENTRY: u64 = 9;
 
 /// What is known of this kind.
 pub(super) fn known(kind: u64) -> Option<Known> {

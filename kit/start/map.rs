@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::address::Address;
 use crate::image::{Flags, Image};
@@ -40,7 +40,7 @@ pub struct Mapping {
 }
 
 /// What a mapping is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Piece {
     /// A part of a file.
@@ -62,7 +62,7 @@ pub enum Piece {
 }
 
 /// Whose a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
     /// The program's.

@@ -45,8 +45,9 @@ pub use moves::{Moved, Moves, Place};
 pub use registers::Register;
 pub use stack::{Part, Pointer, Stack, What};
 
-pub(crate) use auxv::hexadecimal;
-use moves::Seen;
+pub(crate) use auxv::{ENTRY, hexadecimal};
+pub(crate) use moves::{Seen, moves};
+pub(crate) use observe::{Reached, Started};
 
 use crate::error::Result;
 use crate::spawn;
@@ -171,13 +172,13 @@ pub fn start_by(subject: &Subject, plan: Plan) -> Result<Start> {
             for _ in 1..plan.starts {
                 seen.push(Seen::of(&observe::start(subject)?));
             }
-            first.moves = Some(moves::moves(&seen, first.bits));
+            first.moves = Some(moves(&seen, first.bits));
         }
         Ok(first)
     })
 }
 
 /// A number that the kernel has in a file of its own.
-fn setting<N: FromStr>(path: &str) -> Option<N> {
+pub(crate) fn setting<N: FromStr>(path: &str) -> Option<N> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }

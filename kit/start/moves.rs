@@ -10,7 +10,7 @@
 //!   largest and the smallest. So R is (N+1)/(N-1) times the spread, in units of the lowest bit
 //!   that differs; its binary logarithm is the number of bits.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Start;
 use super::address::Address;
@@ -50,7 +50,7 @@ pub struct Moved {
 }
 
 /// What has an address in each start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
     /// The first byte of the program.
@@ -65,6 +65,9 @@ pub enum Place {
     StackEnd,
     /// The stack pointer.
     StackPointer,
+    /// The first byte of a library. The loader puts it there, so a program that has not run has
+    /// none yet.
+    Library,
 }
 
 const PLACES: [Place; 6] = [
@@ -77,7 +80,7 @@ const PLACES: [Place; 6] = [
 ];
 
 /// Where all that was in one start, in the order of [`PLACES`]; None of what there was not.
-pub(super) struct Seen([Option<u64>; PLACES.len()]);
+pub(crate) struct Seen([Option<u64>; PLACES.len()]);
 
 impl Seen {
     /// Where it is in this start.
@@ -93,12 +96,19 @@ impl Seen {
             Place::Heap => start.heap.map(|heap| heap.0),
             Place::StackEnd => Some(start.stack.end.0),
             Place::StackPointer => Some(start.stack.pointer.0),
+            Place::Library => None,
         }))
+    }
+
+    /// Where that was. None of what there was not.
+    pub fn at(&self, place: Place) -> Option<u64> {
+        let index = PLACES.iter().position(|other| *other == place)?;
+        self.0.get(index).copied().flatten()
     }
 }
 
 /// How the addresses of these starts differ, of a program of so many bits.
-pub(super) fn moves(starts: &[Seen], bits: u8) -> Moves {
+pub(crate) fn moves(starts: &[Seen], bits: u8) -> Moves {
     let moved = |(index, place): (usize, Place)| {
         let seen: Option<Vec<u64>> = starts.iter().map(|start| start.0[index]).collect();
         Moved::of(place, &seen?)
@@ -115,7 +125,7 @@ pub(super) fn moves(starts: &[Seen], bits: u8) -> Moves {
 
 impl Moved {
     /// How these addresses of one thing differ. None of none.
-    fn of(what: Place, seen: &[u64]) -> Option<Self> {
+    pub(crate) fn of(what: Place, seen: &[u64]) -> Option<Self> {
         let (first, lowest, highest) = (seen.first()?, seen.iter().min()?, seen.iter().max()?);
         let differing = seen
             .iter()

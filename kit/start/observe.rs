@@ -20,34 +20,105 @@ use super::registers::{is_wide, registers};
 use super::stack::Stack;
 use super::{Entry, Start};
 use crate::error::{Error, Result};
+use crate::exit::Exit;
 use crate::image::{Image, image};
 use crate::spawn;
 use crate::subject::Subject;
 use crate::trace::family::{Family, News};
 use crate::trace::tracee::{self, Stop, Stopped};
 
+/// A subject at the end of its execve. Dropping it kills it: the kernel sees to that before it goes
+/// back to user mode.
+pub(crate) struct Started {
+    family: Family,
+    stopped: Stopped,
+    program: PathBuf,
+}
+
 /// Starts a subject, on a thread of its own ([`spawn::alone`]), looks at it and kills it.
 pub(super) fn start(subject: &Subject) -> Result<Start> {
-    let prepared = spawn::prepare(subject)?;
-    let program = prepared.program.clone();
-    // A family that is dropped is killed: the kernel sees to it before it goes back to user mode.
-    let mut family = Family::start(prepared, subject.timeout, tracee::seize)?;
-    loop {
-        let stopped = match family.news()? {
-            News::Stopped { stopped, .. } => stopped,
-            News::Ended(..) => continue,
-            News::Over(exit) => return Err(killed(subject, &exit)),
-        };
-        let gone_on = match stopped.why {
-            // To the end of its execve, where the registers are what the program will find.
-            Stop::Exec => stopped.until_next_call(0),
-            Stop::Call => return look(subject, program, &stopped),
-            Stop::Signal(signal) => stopped.until_next_event(signal),
-            Stop::Group => stopped.stay_stopped(),
-            Stop::Birth | Stop::Exit | Stop::Other => stopped.until_next_event(0),
-        };
-        gone_on.map_err(|e| Error::io("PTRACE_SYSCALL", e))?;
+    Started::new(subject)?.look(subject)
+}
+
+impl Started {
+    /// Starts a subject, on a thread of its own ([`spawn::alone`]).
+    pub fn new(subject: &Subject) -> Result<Self> {
+        let prepared = spawn::prepare(subject)?;
+        let program = prepared.program.clone();
+        let mut family = Family::start(prepared, subject.timeout, tracee::seize)?;
+        loop {
+            let stopped = match family.news()? {
+                News::Stopped { stopped, .. } => stopped,
+                News::Ended(..) => continue,
+                News::Over(exit) => return Err(killed(subject, &exit)),
+            };
+            let gone_on = match stopped.why {
+                // To the end of its execve, where the registers are what the program will find.
+                Stop::Exec => stopped.until_next_call(0),
+                Stop::Call => {
+                    return Ok(Started {
+                        family,
+                        stopped,
+                        program,
+                    });
+                }
+                Stop::Signal(signal) => stopped.until_next_event(signal),
+                Stop::Group => stopped.stay_stopped(),
+                Stop::Birth | Stop::Exit | Stop::Other => stopped.until_next_event(0),
+            };
+            gone_on.map_err(|e| Error::io("PTRACE_SYSCALL", e))?;
+        }
     }
+
+    /// Everything that it would find.
+    pub fn look(&self, subject: &Subject) -> Result<Start> {
+        look(subject, self.program.clone(), &self.stopped)
+    }
+
+    /// Lets its loader run, and stops it before its own first instruction, which is at `entry`
+    /// (AT_ENTRY of the auxiliary vector).
+    pub fn run_to(mut self, entry: Address, subject: &Subject) -> Result<Reached> {
+        let first = self.family.first;
+        let failed = |e| Error::io("set a breakpoint at the program's first instruction", e);
+        self.stopped.stop_at(entry.0).map_err(failed)?;
+        let mut stopped = self.stopped;
+        loop {
+            let gone_on = match stopped.why {
+                Stop::Signal(signal) if signal == libc::SIGTRAP && stopped.tid == first => {
+                    match stopped.signal_code() {
+                        Ok(Some(tracee::TRAP_HWBKPT)) => {
+                            return maps(subject, first).map(Reached::Entry);
+                        }
+                        Ok(_) => stopped.until_next_event(signal),
+                        Err(error) => Err(error),
+                    }
+                }
+                Stop::Exec if stopped.tid == first => return Ok(Reached::Exec),
+                Stop::Signal(signal) => stopped.until_next_event(signal),
+                Stop::Group => stopped.stay_stopped(),
+                _ => stopped.until_next_event(0),
+            };
+            gone_on.map_err(|e| Error::io("PTRACE_CONT", e))?;
+            stopped = loop {
+                match self.family.news()? {
+                    News::Stopped { stopped, .. } => break stopped,
+                    News::Ended(tid, exit) if tid == first => return Ok(Reached::End(exit)),
+                    News::Ended(..) => {}
+                    News::Over(exit) => return Ok(Reached::End(exit)),
+                }
+            };
+        }
+    }
+}
+
+/// How far a program came that was to reach its own first instruction.
+pub(crate) enum Reached {
+    /// There it is, with this memory map.
+    Entry(Vec<Mapping>),
+    /// It ended before.
+    End(Exit),
+    /// It executed another program before.
+    Exec,
 }
 
 fn killed(subject: &Subject, how: &dyn std::fmt::Display) -> Error {
@@ -55,6 +126,19 @@ fn killed(subject: &Subject, how: &dyn std::fmt::Display) -> Error {
         subject: subject.to_string(),
         reason: format!("{how} before it could be looked at; run it again"),
     }
+}
+
+fn unreadable(subject: &Subject, error: io::Error) -> Error {
+    Error::NotMeasured {
+        subject: subject.to_string(),
+        reason: format!("its memory may not be read: {error}; chmod +r, or run this as root"),
+    }
+}
+
+/// What is mapped.
+fn maps(subject: &Subject, pid: pid_t) -> Result<Vec<Mapping>> {
+    let text = fs::read(format!("/proc/{pid}/maps")).map_err(|e| unreadable(subject, e))?;
+    Ok(Mapping::parse(&text))
 }
 
 /// Everything that a stopped program would find.
@@ -70,12 +154,8 @@ fn look(subject: &Subject, program: PathBuf, stopped: &Stopped) -> Result<Start>
         _ => return Err(gone()),
     };
 
-    let unreadable = |error: io::Error| Error::NotMeasured {
-        subject: subject.to_string(),
-        reason: format!("its memory may not be read: {error}; chmod +r, or run this as root"),
-    };
-    let text = fs::read(format!("/proc/{pid}/maps")).map_err(unreadable)?;
-    let mut map = Mapping::parse(&text);
+    let unreadable = |error| unreadable(subject, error);
+    let mut map = maps(subject, pid)?;
     let memory = File::open(format!("/proc/{pid}/mem")).map_err(unreadable)?;
 
     // The program as it was loaded, by a link that holds whatever becomes of its path.

@@ -5,7 +5,7 @@
 //! stopped thread cannot be asked of a running one.
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
+use std::mem::{MaybeUninit, offset_of, size_of};
 use std::ptr;
 
 use libc::{c_int, c_uint, pid_t};
@@ -14,6 +14,9 @@ use crate::exit::Exit;
 
 /// linux/ptrace.h; the libc crate has it for other C libraries only.
 const PTRACE_EVENT_STOP: c_int = 128;
+
+/// `si_code` of a SIGTRAP that comes from a breakpoint of the processor: sigaction(2).
+pub(crate) const TRAP_HWBKPT: c_int = 4;
 
 /// What wait4 has to tell of a child or a traced thread.
 pub(crate) enum Report {
@@ -233,6 +236,15 @@ impl Stopped {
     /// Sets a register, by its place in `struct user` (sys/user.h).
     pub fn set_register(&self, offset: usize, value: u64) -> io::Result<()> {
         request(libc::PTRACE_POKEUSER, self.tid, offset, value as usize)
+    }
+
+    /// Has it stop with a SIGTRAP ([`TRAP_HWBKPT`]) before it executes the instruction at an
+    /// address: the first of the processor's four breakpoints.
+    pub fn stop_at(&self, address: u64) -> io::Result<()> {
+        const REGISTERS: usize = offset_of!(libc::user, u_debugreg);
+        self.set_register(REGISTERS, address)?;
+        // The eighth register has a bit for each that is in use.
+        self.set_register(REGISTERS + 7 * 8, 1)
     }
 
     /// Eight bytes of its memory. None where it has none.

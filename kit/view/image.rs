@@ -31,6 +31,15 @@ fn whole(image: &Image) -> Page {
             facts.row(["soname", &optional(&image.soname)]);
         }
         facts.row(["needed", &list(&image.needed)]);
+        if image.rpath.is_some() {
+            facts.row(["rpath", &optional(&image.rpath)]);
+        }
+        if image.runpath.is_some() {
+            facts.row(["runpath", &optional(&image.runpath)]);
+        }
+        if image.nodeflib {
+            facts.row(["default libraries", "no: DF_1_NODEFLIB"]);
+        }
         facts.row(["PIE", yes_no(image.pie)]);
         facts.row(["RELRO", relro(image.relro)]);
         facts.row(["stack", stack(image)]);

@@ -7,6 +7,12 @@ pub fn render(page: &Page) -> String {
     let parts = page.parts.iter().map(|part| match part {
         Part::Heading(title) => format!("### {}\n", escaped(title)),
         Part::Table(table) => lines(table),
+        Part::Data { table, .. } if table.rows.is_empty() => String::new(),
+        Part::Data { table, shown } => {
+            let (first, more) = table.first(*shown);
+            let more = more.map(|line| format!("\n{}\n", escaped(&line)));
+            lines(&first) + &more.unwrap_or_default()
+        }
         Part::Note(text) => format!("{}\n", escaped(text)),
     });
     parts.collect::<Vec<_>>().join("\n")
@@ -61,6 +67,22 @@ mod tests {
         assert_eq!(
             render(&Page::new().heading("x_y _z_").table(table).note("fixed")),
             "### x_y \\_z\\_\n\n| command | calls |\n| --- | ---: |\n| a \\| b | 2 |\n\nfixed\n"
+        );
+    }
+
+    #[test]
+    fn of_data_the_first_rows_are_shown_and_how_many_more_there_are() {
+        let mut table = Table::new([text("library"), number("users")]);
+        table.row(["libc.so.6", "2"]);
+        table.row(["libm.so.6", "1"]);
+        let first = "| library | users |\n| --- | ---: |\n| libc.so.6 | 2 |\n";
+        assert_eq!(
+            render(&Page::new().data(table.clone(), Some(1))),
+            format!("{first}\nand 1 more; --all shows them\n")
+        );
+        assert_eq!(
+            render(&Page::new().data(table, None)),
+            format!("{first}| libm.so.6 | 1 |\n")
         );
     }
 }

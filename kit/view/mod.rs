@@ -1,12 +1,13 @@
 //! How facts are printed: for people as tables, for machines as JSON, for readers of a page as
-//! Markdown.
+//! Markdown, for spreadsheets as CSV.
 //!
-//! A view measures nothing. It turns facts into a [`Page`] once; the terminal and the Markdown
-//! writer both take that page, and JSON takes the facts themselves.
+//! A view measures nothing. It turns facts into a [`Page`] once; the terminal, the Markdown and
+//! the CSV writer all take that page, and JSON takes the facts themselves.
 
 pub mod bake;
 pub mod baseline;
 pub mod count;
+pub mod csv;
 pub mod doctor;
 pub mod image;
 pub mod json;
@@ -15,6 +16,7 @@ pub mod report;
 pub mod start;
 pub mod steps;
 pub mod subject;
+pub mod survey;
 pub mod table;
 pub mod time;
 pub mod trace;
@@ -32,6 +34,8 @@ pub enum Format {
     Json,
     /// Tables as GitHub shows them.
     Markdown,
+    /// Rows for a spreadsheet or a script, without headings and notes.
+    Csv,
 }
 
 /// What is printed, from top to bottom.
@@ -45,6 +49,11 @@ pub struct Page {
 enum Part {
     Heading(String),
     Table(Table),
+    /// All that there is to know, row by row, and how many rows are enough for a reader.
+    Data {
+        table: Table,
+        shown: Option<usize>,
+    },
     Note(String),
 }
 
@@ -65,6 +74,14 @@ impl Page {
         if !table.rows.is_empty() {
             self.parts.push(Part::Table(table));
         }
+        self
+    }
+
+    /// Adds the table that holds what the page is about, of which a reader is shown the first
+    /// rows (all of them without a number) and told how many more `--all` shows. CSV has all
+    /// rows of such tables, and no other table of the page.
+    pub fn data(mut self, table: Table, shown: Option<usize>) -> Self {
+        self.parts.push(Part::Data { table, shown });
         self
     }
 
@@ -142,6 +159,18 @@ impl Table {
         let mut row: Vec<String> = cells.into_iter().map(Into::into).collect();
         row.resize(self.columns.len(), String::new());
         self.rows.push(row);
+    }
+
+    /// What a reader is shown of data: the first rows, and a line on those that are left out.
+    fn first(&self, shown: Option<usize>) -> (Self, Option<String>) {
+        let rows = shown.unwrap_or(usize::MAX).min(self.rows.len());
+        let table = Table {
+            columns: self.columns.clone(),
+            rows: self.rows[..rows].to_vec(),
+        };
+        let more = self.rows.len() - rows;
+        let line = (more > 0).then(|| format!("and {more} more; --all shows them"));
+        (table, line)
     }
 
     /// The table without one of its columns, and that column's name.

@@ -8,6 +8,8 @@ mod stack;
 
 use std::ffi::OsStr;
 
+pub(super) use moves::{area, by_spread, runs};
+
 use super::{Page, Table, counted, number, subject, text};
 use crate::start::{Address, Effect, Header, Owner, Piece, Start};
 use crate::subject::escape;

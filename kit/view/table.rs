@@ -64,6 +64,14 @@ pub fn render(page: &Page, terminal: Terminal) -> String {
                 out.push_str(&format!("{on}{title}{off}\n"));
             }
             Part::Table(table) => out.push_str(&format!("{}\n\n", lay_out(table, terminal))),
+            Part::Data { table, .. } if table.rows.is_empty() => {}
+            Part::Data { table, shown } => {
+                let (first, more) = table.first(*shown);
+                out.push_str(&format!("{}\n\n", lay_out(&first, terminal)));
+                if let Some(line) = more {
+                    out.push_str(&format!("{line}\n"));
+                }
+            }
             Part::Note(line) => out.push_str(&format!("{line}\n")),
         }
     }
@@ -229,6 +237,34 @@ mod tests {
             "{text:?}"
         );
         assert!(text.contains("exit_group   1200\n"), "{text:?}");
+    }
+
+    #[test]
+    fn of_data_the_first_rows_are_shown_and_how_many_more_there_are() {
+        let mut table = Table::new([text("library"), number("users")]);
+        for (name, users) in [("libc.so.6", "3"), ("libm.so.6", "2"), ("libz.so.1", "1")] {
+            table.row([name, users]);
+        }
+        let shown = |rows| {
+            let page = Page::new().data(table.clone(), rows).note("fixed");
+            render(&page, Terminal::default())
+        };
+        assert_eq!(
+            shown(Some(1)),
+            "library    users\n\
+             ----------------\n\
+             libc.so.6      3\n\
+             \n\
+             and 2 more; --all shows them\n\
+             fixed\n"
+        );
+        for all in [None, Some(3), Some(4)] {
+            let text = shown(all);
+            assert!(text.contains("libz.so.1      1\n"), "{text}");
+            assert!(!text.contains("more"), "{text}");
+        }
+        let empty = Page::new().data(Table::new([text("library")]), None);
+        assert_eq!(render(&empty.note("none"), Terminal::default()), "none\n");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::memory::Memory;
 use super::process::{self, Phase, Process, View};
 use super::unwind::{self, Place, Registers, Stack};
 use crate::trace::Call;
-use crate::trace::tracee::Stopped;
+use crate::trace::tracee::{Stopped, TRAP_HWBKPT};
 use crate::trace::tracer::Watch;
 
 /// What was seen of one call.
@@ -85,9 +85,6 @@ struct Breakpoints {
 /// A call is made by `syscall` in the middle of 64-bit code: `cs` is 0x33 then (asm/segment.h,
 /// `__USER_CS`), and 0x23 in 32-bit code (`__USER32_CS`).
 const USER32_CS: u64 = 0x23;
-
-/// asm-generic/siginfo.h.
-const TRAP_HWBKPT: c_int = 4;
 
 impl Witness {
     /// Before a subject starts.

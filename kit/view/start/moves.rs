@@ -1,6 +1,6 @@
 //! Which addresses move, and by how many bits.
 
-use crate::start::{Moved, Moves, Place};
+use crate::start::{Address, Moved, Moves, Place};
 use crate::view::{Table, counted, number, text};
 
 pub(super) fn moved(moves: &Moves) -> Table {
@@ -25,7 +25,7 @@ pub(super) fn moved(moves: &Moves) -> Table {
     table
 }
 
-pub(super) fn area(place: Place) -> &'static str {
+pub(in crate::view) fn area(place: Place) -> &'static str {
     match place {
         Place::Program => "program",
         Place::Interpreter => "interpreter",
@@ -33,12 +33,21 @@ pub(super) fn area(place: Place) -> &'static str {
         Place::Heap => "heap",
         Place::StackEnd => "end of the stack",
         Place::StackPointer => "stack pointer",
+        Place::Library => "library",
     }
 }
 
 /// How many, and which, as in `28: 12–39`.
 fn differing(moved: &Moved) -> String {
-    let mask = moved.differing.0;
+    match moved.bits {
+        0 => "none: it does not move".to_owned(),
+        bits => format!("{bits}: {}", runs(moved.differing)),
+    }
+}
+
+/// Which bits are set, as in `4–12, 39`; `-` where none is.
+pub(in crate::view) fn runs(bits: Address) -> String {
+    let mask = bits.0;
     let mut runs = Vec::new();
     let mut bit = 0;
     while bit < u64::BITS {
@@ -52,12 +61,12 @@ fn differing(moved: &Moved) -> String {
         bit += ones.max(1);
     }
     match runs.is_empty() {
-        true => "none: it does not move".to_owned(),
-        false => format!("{}: {}", moved.bits, runs.join(", ")),
+        true => "-".to_owned(),
+        false => runs.join(", "),
     }
 }
 
-pub(super) fn by_spread(moved: &Moved) -> String {
+pub(in crate::view) fn by_spread(moved: &Moved) -> String {
     match moved.bits_by_spread {
         Some(bits) => format!("{bits:.1}"),
         None => "-".to_owned(),
