@@ -3,7 +3,7 @@
 # What is built is looked for in target/, so cargo is to put it there.
 unexport CARGO_TARGET_DIR
 
-.PHONY: all programs elf kit report deps test bench fuzz clean help
+.PHONY: all programs elf kit report peers deps test bench fuzz clean help
 
 all: report ## Sets up what is missing, builds, and compares the programs with their peers
 
@@ -16,11 +16,14 @@ elf: ## Builds the programs as ordinary files with symbols, for gdb and objdump,
 kit: ## Builds the command, target/release/barest
 	cargo build --release -p barest
 
-report: deps programs kit ## Measures all, prints the table and writes it into target/report
-	target/release/barest report --programs target/bare --peers tests/peers/peers.toml --out target/report
+report: peers programs kit ## Measures all, prints it in short, and makes the page target/report/index.html
+	target/release/barest report
+
+peers:
+	@sh tests/deps.sh
 
 deps: ## Installs what the peers and the tests need, where it is missing
-	@sh tests/deps.sh
+	@sh tests/deps.sh test
 
 test: deps ## Sets up what is missing and passes the tests: format, lints, docs, all tests
 	cargo fmt --all --check
@@ -30,7 +33,7 @@ test: deps ## Sets up what is missing and passes the tests: format, lints, docs,
 
 bench: programs ## Measures what the kit and the launchers must reach, beside what is asked and other launchers
 	@sh tests/deps.sh bench
-	cargo bench --no-fail-fast --bench kit --bench launchers --bench who --bench survey
+	cargo bench --no-fail-fast --bench kit --bench launchers --bench who --bench survey --bench report
 
 fuzz: deps programs ## Feeds damaged files and memory to all that reads them, ten minutes for each kind
 	FUZZ_SECONDS=600 cargo test -p barest --test fuzz_start --test fuzz_who --test fuzz_survey -- --nocapture --test-threads 1

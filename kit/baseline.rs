@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 use crate::image::Image;
 use crate::steps::Steps;
 use crate::subject::{escape, escaped};
-use crate::time::{Timed, Timing};
+use crate::time::{Ratio, Timed, Timing};
 use crate::whole;
 
 /// One number that can be compared.
@@ -50,7 +50,7 @@ pub struct Figure {
 
 impl Figure {
     /// One that lies between two whole numbers, in every run.
-    fn range(subject: &str, name: impl Into<String>, range: Range) -> Self {
+    pub(crate) fn range(subject: &str, name: impl Into<String>, range: Range) -> Self {
         Figure {
             subject: subject.to_owned(),
             name: name.into(),
@@ -61,7 +61,7 @@ impl Figure {
     }
 
     /// One that is always the same.
-    fn exact(subject: &str, name: &str, number: u64) -> Self {
+    pub(crate) fn exact(subject: &str, name: &str, number: u64) -> Self {
         let number = number as usize;
         Figure::range(
             subject,
@@ -71,6 +71,26 @@ impl Figure {
                 max: number,
             },
         )
+    }
+
+    /// A ratio of times.
+    pub(crate) fn ratio(subject: &str, name: impl Into<String>, ratio: &Ratio) -> Self {
+        Figure {
+            subject: subject.to_owned(),
+            name: name.into(),
+            low: ratio.low,
+            high: ratio.high,
+            margin: RATIO_MARGIN,
+        }
+    }
+
+    /// The most memory that a program had, in kilobytes, over one run or several.
+    pub(crate) fn memory_kb(subject: &str, peak: Range) -> Self {
+        let around = Range {
+            min: peak.min.saturating_sub(MEMORY_KB),
+            max: peak.max.saturating_add(MEMORY_KB),
+        };
+        Figure::range(subject, "memory kB", around)
     }
 
     /// Whether both can be the same number.
@@ -263,7 +283,7 @@ impl Figures for Steps {
 const RATIO_MARGIN: f64 = 0.01;
 
 /// The kernel may place what it maps so that this much more is in memory, or less: two pages.
-const MEMORY_KB: u64 = 8;
+const MEMORY_KB: usize = 8;
 
 impl Figures for Timing {
     const KIND: &str = "time";
@@ -273,19 +293,13 @@ impl Figures for Timing {
         let first = self.subjects.first().map(|first| first.subject.to_string());
         let figures = |timed: &Timed| {
             let subject = timed.subject.to_string();
-            let ratio = timed.ratio.map(|ratio| Figure {
-                subject: subject.clone(),
-                name: format!("time, by that of {}", first.as_deref().unwrap_or_default()),
-                low: ratio.low,
-                high: ratio.high,
-                margin: RATIO_MARGIN,
+            let ratio = timed.ratio.map(|ratio| {
+                let first = first.as_deref().unwrap_or_default();
+                Figure::ratio(&subject, format!("time, by that of {first}"), &ratio)
             });
             let memory = timed.memory.map(|memory| {
-                let around = Range {
-                    min: memory.peak_kb.saturating_sub(MEMORY_KB) as usize,
-                    max: (memory.peak_kb + MEMORY_KB) as usize,
-                };
-                Figure::range(&subject, "memory kB", around)
+                let peak = Range::of([memory.peak_kb as usize].into_iter());
+                Figure::memory_kb(&subject, peak)
             });
             ratio.into_iter().chain(memory)
         };

@@ -16,7 +16,7 @@
 use std::fs;
 
 use libc::pid_t;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::spawn;
@@ -26,7 +26,7 @@ use crate::trace::tracee::{self, Stop, Stopped};
 
 /// The memory of a subject's first process, as the program that it ended as. Kilobytes of 1024
 /// bytes, whole pages, as in /proc/PID/status: proc_pid_status(5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Memory {
     /// The most that was in memory at one time: `VmHWM`.

@@ -243,6 +243,20 @@ fn launchers_to_compare_with_are_installed_for_the_bench_alone() {
 }
 
 #[test]
+fn a_browser_is_installed_for_the_tests_alone() {
+    let machine = Machine::without(&[]);
+    machine.has("id", "echo 0");
+    assert_eq!(machine.set_up().0, "deps: nothing is missing\n");
+    let (said, calls) = machine.set_up_for(&["test"]);
+    assert_eq!(said, "deps: installing chromium tidy\n");
+    assert_eq!(calls, [format!("{INSTALL} chromium tidy")]);
+
+    machine.has("chromium", "exit 0").has("tidy", "exit 0");
+    let (said, _) = machine.set_up_for(&["test"]);
+    assert_eq!(said, "deps: nothing is missing\n");
+}
+
+#[test]
 fn an_unknown_system_is_told_what_to_install() {
     let machine = Machine::without(&["musl-gcc", "lld", "ld.lld"]);
     machine.lacks("apt-get");

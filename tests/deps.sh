@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the peers and the tests need and this machine lacks; `make deps` runs it. With the
-# argument `bench` also what `make bench` compares with.
+# Installs what the peers and the tests need and this machine lacks. With the argument `test`, as
+# `make deps` has it, also a browser; with `bench` also what `make bench` compares with.
 #
 # It looks for the tools themselves, not for packages: what is there, from wherever, is left
 # alone. It installs Debian's and Ubuntu's packages as root or through sudo. Where it may not,
@@ -69,6 +69,11 @@ gcc_file '*/32/libgcc.a' '-m32 -print-file-name=libgcc.a' gcc-multilib glibc-dev
 # The names of libc's own functions, for who makes each call.
 set -- "${DEBUG_FILES-/usr/lib/debug/.build-id}"/*/*.debug
 [ -e "$1" ] || lack libc6-dbg - - -
+# For the tests of the report's page: a browser, and a checker of HTML.
+if [ "$purpose" = test ]; then
+    tool chromium chromium chromium chromium chromium
+    tool tidy tidy tidy tidy tidyhtml
+fi
 # For the bench: launchers to compare with. chpst is measured where it is installed; its package,
 # runit, would set up services as well.
 if [ "$purpose" = bench ]; then

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::fs;
 
 use barest::figure::{
-    Axis, Bars, Boxes, Chart, Dots, Figure, Histogram, Lines, Mark, NARROW, Number, STYLE, Strip,
-    WIDE,
+    Axis, Bars, Blocks, Boxes, Chart, Dots, Figure, Histogram, Lines, Mark, NARROW, Number, STYLE,
+    Strip, WIDE,
 };
 use roxmltree::{Document, Node};
 
@@ -101,6 +101,14 @@ fn charts() -> Vec<(&'static str, Chart)> {
         .row("musl, static", (0..4).map(|i| call(i * 9)))
         .row("glibc, dynamic", (0..30).map(call))
         .row("Rust std, dynamic", (0..63).map(call));
+    let blocks = Blocks::new(["program", "loader", "stack"])
+        .memory("glibc, dynamic")
+        .block(0x5555_5555_4000, 4096, 0, "program: read only")
+        .block(0x5555_5555_5000, 4096, 0, "program: code")
+        .block(0x7fff_f7fc_5000, 172_032, 1, "loader: code")
+        .block(0x7fff_fffd_e000, 135_168, 2, "stack")
+        .memory("barest")
+        .block(0x40_0000, 188, 0, "program: code");
     vec![
         ("bars", bars.into()),
         ("grouped", grouped.into()),
@@ -110,6 +118,7 @@ fn charts() -> Vec<(&'static str, Chart)> {
         ("histogram", histogram.into()),
         ("boxes", boxes.into()),
         ("strip", strip.into()),
+        ("blocks", blocks.into()),
     ]
 }
 
@@ -171,15 +180,14 @@ fn every_chart_is_well_formed_and_has_its_title_and_sentence_for_those_who_do_no
             let root = svg.root_element();
             assert_eq!(root.tag_name().name(), "svg");
             assert_eq!(root.attribute("role"), Some("img"));
-            let labels = root.attribute("aria-labelledby").unwrap().split(' ');
-            let said: Vec<_> = labels
-                .map(|id| {
-                    let mut with = root
-                        .children()
-                        .filter(|node| node.attribute("id") == Some(id));
-                    with.next().unwrap().text().unwrap()
-                })
-                .collect();
+            let label = format!("{TITLE}. {SENTENCE}");
+            assert_eq!(root.attribute("aria-label"), Some(label.as_str()));
+            let said = ["title", "desc"].map(|element| {
+                let mut with = root
+                    .children()
+                    .filter(|node| node.tag_name().name() == element);
+                with.next().unwrap().text().unwrap()
+            });
             assert_eq!(said, [TITLE, SENTENCE], "{name}");
             let view: Vec<f64> = root
                 .attribute("viewBox")
@@ -470,7 +478,7 @@ fn what_is_no_number_is_left_out_and_said() {
 
 #[test]
 fn without_data_a_figure_says_so() {
-    let empty: [Chart; 6] = [
+    let empty: [Chart; 7] = [
         Bars::new(Axis::linear("x")).into(),
         Dots::new(Axis::linear("x")).into(),
         Boxes::new(Axis::linear("x")).values("all", [0.0; 0]).into(),
@@ -479,6 +487,7 @@ fn without_data_a_figure_says_so() {
             .into(),
         Histogram::new(Axis::linear("x"), "files").into(),
         Strip::new(["a"]).into(),
+        Blocks::new(["a"]).memory("b").into(),
     ];
     for chart in empty {
         let text = figure(chart).inline("f", WIDE);
@@ -558,6 +567,57 @@ fn a_strip_tells_each_cell_in_order() {
         said,
         ["1. execve (kernel)", "2. brk (loader)", "3. mmap (loader)"]
     );
+}
+
+#[test]
+fn blocks_stand_in_the_order_of_their_addresses_and_say_what_is_between() {
+    let blocks = Blocks::new(["file", "stack"])
+        .block(0x3000, 4096, 1, "stack")
+        .block(0x1000, 4096, 0, "code")
+        .block(0x2000, 100, 0, "data");
+    let text = figure(blocks.into()).inline("f", WIDE);
+    let svg = read(&text);
+    let boxes = bars(&svg);
+    let said: Vec<_> = boxes
+        .iter()
+        .filter_map(|bar| bar.first_element_child()?.text())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "0x1000 to 0x2000, 4096 bytes: code (file)",
+            "0x2000 to 0x2064, 100 bytes: data (file)",
+            "0x3000 to 0x4000, 4096 bytes: stack (stack)",
+        ]
+    );
+    let place = |at: usize| (attribute(&boxes[at], "y"), attribute(&boxes[at], "height"));
+    let [(first, high), (second, ..), (third, ..)] = [0, 1, 2].map(place);
+    assert_eq!(first + high + 2.0, second);
+    assert!(second + high + 2.0 < third);
+    let shown = texts(&svg);
+    assert!(shown.contains(&"nothing: 3.90 KiB".to_owned()), "{shown:?}");
+    let gaps = shown.iter().filter(|text| text.starts_with("nothing"));
+    assert_eq!(gaps.count(), 1);
+}
+
+#[test]
+fn blocks_that_overlap_are_empty_or_end_behind_all_memory_are_drawn() {
+    let ends = [0, 1, 4096, 1 << 47, u64::MAX - 1, u64::MAX];
+    let all = ends
+        .iter()
+        .flat_map(|start| ends.iter().map(move |bytes| (*start, *bytes)));
+    let blocks = all.fold(Blocks::new(["a"]), |blocks, (start, bytes)| {
+        blocks.block(start, bytes, usize::from(start > bytes), "x".repeat(200))
+    });
+    let text = figure(blocks.into()).inline("f", NARROW);
+    let svg = read(&text);
+    assert_eq!(bars(&svg).len(), ends.len() * ends.len());
+    for block in bars(&svg) {
+        assert!(
+            (30.0..=70.0).contains(&attribute(&block, "height")),
+            "{text}"
+        );
+    }
 }
 
 /// The contrast of two colours, as WCAG 2.2 defines it.

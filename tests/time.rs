@@ -19,7 +19,7 @@ use assert_cmd::cargo::cargo_bin_cmd;
 use barest::memory::memory;
 use barest::peers::{self, Availability, Built};
 use barest::subject::FIXED_ENVIRONMENT;
-use barest::time::{Plan, Ratio, Timing, time, time_each};
+use barest::time::{Plan, Ratio, Started, Timing, time, time_each};
 use barest::{Exit, Stream, Subject};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
@@ -751,4 +751,66 @@ fn the_example_for_ci_in_the_docs_passes_as_it_stands() {
     let (example, _) = example.split_once("```\n").unwrap();
     assert_eq!(example.matches("barest ").count(), 3);
     run(Command::new("sh").args(["-ec", example]));
+}
+
+#[test]
+fn every_start_is_told_with_the_one_before_it() {
+    let _shared = shared();
+    let subjects = [Subject::new("/bin/true"), Subject::new("/bin/false")];
+    let timing = time(&subjects, &few()).unwrap();
+    let all = [
+        Started::Subject(0),
+        Started::Subject(1),
+        Started::Control,
+        Started::Floor,
+        Started::SetUp,
+    ];
+    let runs = timing.runs();
+    assert_eq!(runs.len(), 12 * all.len());
+    for round in runs.chunks(all.len()) {
+        let mut started: Vec<_> = round.iter().map(|run| run.what).collect();
+        started.sort_unstable();
+        assert_eq!(started, all);
+    }
+    for pair in runs.windows(2) {
+        let new_launcher = pair[1].after == Started::Floor;
+        assert!(new_launcher || pair[1].after == pair[0].what, "{pair:?}");
+    }
+}
+
+#[test]
+fn in_walks_each_is_started_once_after_each_in_every_round() {
+    let _shared = shared();
+    let plan = Plan {
+        rounds: 3,
+        each_after_each: true,
+        ..few()
+    };
+    let subjects = [Subject::new("/bin/true"), Subject::new("/bin/false")];
+    let timing = time(&subjects, &plan).unwrap();
+    assert_eq!(timing.rounds, 3);
+    assert_eq!(timing.runs().len(), 3 * 5 * 5);
+    let all = [
+        Started::Subject(0),
+        Started::Subject(1),
+        Started::Control,
+        Started::Floor,
+        Started::SetUp,
+    ];
+    for what in all {
+        for after in all {
+            assert_eq!(
+                timing.times_after(what, after).len(),
+                3,
+                "{what:?} {after:?}"
+            );
+        }
+    }
+    // In blocks each follows itself.
+    let plan = Plan {
+        alone: true,
+        ..plan
+    };
+    let timing = time(&subjects, &plan).unwrap();
+    assert_eq!(timing.runs().len(), 3 * 5);
 }

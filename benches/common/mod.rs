@@ -121,7 +121,7 @@ pub fn root() -> &'static Path {
 }
 
 /// The folder that cargo builds into.
-fn target() -> &'static Path {
+pub fn target() -> &'static Path {
     let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
     tmp.parent().unwrap_or(tmp)
 }

@@ -76,7 +76,7 @@ impl Direct {
             };
             let direct = launch(["--direct".into(), file.clone().into_os_string()]);
             let calls_direct = calls("launch --direct", &direct)?;
-            let baked = match bake(place, &format!("direct-{at}"), ["--direct".into()], &file)? {
+            let baked = match bake(place, &format!("direct-{at}"), ["--direct".into()], &file) {
                 Baked::As(baked) => {
                     let baked = Subject::new(baked);
                     calls("baked --direct", &baked)?.map(|_| baked)

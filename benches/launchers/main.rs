@@ -104,20 +104,18 @@ fn ways(place: &Place) -> Result<(Vec<Way>, Vec<String>)> {
     };
     ways.push(launch(LAUNCH));
     ways.push(launch("launch, by posix_spawn").by_posix_spawn());
-    let mut baked = |name: &str, words: Vec<_>| {
-        Ok(match bake(place, name, words, target)? {
-            Baked::As(file) => Some(Subject::new(file)),
-            Baked::Not(why) => {
-                let line = format!("baked: not measured: {why}");
-                if !notes.contains(&line) {
-                    notes.push(line);
-                }
-                None
+    let mut baked = |name: &str, words: Vec<_>| match bake(place, name, words, target) {
+        Baked::As(file) => Some(Subject::new(file)),
+        Baked::Not(why) => {
+            let line = format!("baked: not measured: {why}");
+            if !notes.contains(&line) {
+                notes.push(line);
             }
-        })
+            None
+        }
     };
-    let exec = baked("baked-exec", Vec::new())?;
-    let job = baked("baked-job", job(place))?;
+    let exec = baked("baked-exec", Vec::new());
+    let job = baked("baked-job", job(place));
     ways.push(Way::new(BAKED, exec, job));
     let (others, missing) = others::others(place)?;
     ways.extend(others);

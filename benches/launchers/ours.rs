@@ -2,9 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use barest::{Error, Result, Subject};
+use barest::Subject;
+use barest::bake::{self, Recipe};
 
 use crate::common;
 use crate::place::Place;
@@ -33,20 +33,11 @@ pub fn bake(
     name: &str,
     words: impl IntoIterator<Item = OsString>,
     target: &Path,
-) -> Result<Baked> {
+) -> Baked {
     let file = place.file(name);
-    let baked = Command::new(env!("CARGO_BIN_EXE_barest"))
-        .args(["bake", "-o"])
-        .arg(&file)
-        .args(words)
-        .arg("--")
-        .arg(target)
-        .output()
-        .map_err(|e| Error::io("run barest bake", e))?;
-    if baked.status.success() {
-        return Ok(Baked::As(file));
+    let words = words.into_iter().chain(["--".into(), target.into()]);
+    match Recipe::new(words).and_then(|recipe| bake::bake(&recipe, &file)) {
+        Ok(_) => Baked::As(file),
+        Err(error) => Baked::Not(error.to_string()),
     }
-    let said = String::from_utf8_lossy(&baked.stderr);
-    let line = said.lines().next().unwrap_or("barest bake failed");
-    Ok(Baked::Not(line.to_owned()))
 }

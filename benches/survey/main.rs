@@ -99,11 +99,14 @@ fn growth() -> Result<(Table, Vec<Figure>)> {
         number("peak MiB"),
     ]);
     let mut figures = Vec::new();
+    let mut folders = Vec::new();
+    for programs in [1_000, 10_000, 50_000] {
+        folders.push((programs, trees.of(programs)?));
+    }
     for question in ["libraries", "symbols", "sizes"] {
         let mut each = Vec::new();
-        for programs in [1_000, 10_000, 50_000] {
-            let folder = trees.of(programs)?;
-            let folder = folder.to_string_lossy();
+        for (programs, folder) in &folders {
+            let (programs, folder) = (*programs, folder.to_string_lossy());
             let time = fastest(question, &folder)?;
             let peak = peak(question, &folder)?;
             let micros = time.as_secs_f64() * 1e6 / f64::from(programs);

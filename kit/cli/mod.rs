@@ -5,9 +5,11 @@
 mod bake;
 mod baseline_args;
 mod commands;
+mod completions;
 mod count;
 mod doctor;
 mod image;
+mod man;
 mod output;
 mod progress;
 mod report;
@@ -62,6 +64,8 @@ enum Command {
     Report(report::Report),
     Bake(bake::Bake),
     Doctor(doctor::Doctor),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 /// Does what the command line says.
@@ -82,6 +86,8 @@ pub fn run() -> ExitCode {
         Command::Report(command) => command.run(format),
         Command::Bake(command) => command.run(format),
         Command::Doctor(command) => command.run(format),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     })
 }
 

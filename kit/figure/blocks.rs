@@ -206,7 +206,14 @@ fn bytes(bytes: u64) -> String {
 
 /// In the largest unit that it has one of.
 fn size(bytes: u64) -> String {
-    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let units = [
+        (60, "EiB"),
+        (50, "PiB"),
+        (40, "TiB"),
+        (30, "GiB"),
+        (20, "MiB"),
+        (10, "KiB"),
+    ];
     match units.into_iter().find(|(bits, _)| bytes >> bits > 0) {
         Some((bits, unit)) => {
             let number = bytes as f64 / (1_u64 << bits) as f64;
@@ -229,7 +236,7 @@ mod tests {
             (4096, "4 KiB"),
             (172_032, "168 KiB"),
             (1 << 20, "1 MiB"),
-            (u64::MAX, "16\u{202f}777\u{202f}216 TiB"),
+            (u64::MAX, "16 EiB"),
         ] {
             assert_eq!(size(bytes), text);
         }

@@ -242,15 +242,14 @@ impl Canvas {
             self.paragraph(&note);
         }
         let (width, height) = (number(self.width), number((self.y + MARGIN).ceil()));
-        let (title_id, desc_id) = (format!("{}-title", self.id), format!("{}-desc", self.id));
         let size = format!("0 0 {width} {height}");
-        let labelled = format!("{title_id} {desc_id}");
+        let label = format!("{title}. {description}");
         let mut attributes = vec![
             ("xmlns", "http://www.w3.org/2000/svg"),
             ("class", "figure"),
             ("id", self.id.as_str()),
             ("role", "img"),
-            ("aria-labelledby", labelled.as_str()),
+            ("aria-label", label.as_str()),
             ("viewBox", size.as_str()),
         ];
         attributes.push(("width", width.as_str()));
@@ -260,8 +259,8 @@ impl Canvas {
         }
         let mut out = Svg::default();
         out.open("svg", &attributes);
-        out.words("title", &[("id", &title_id)], title);
-        out.words("desc", &[("id", &desc_id)], description);
+        out.words("title", &[], title);
+        out.words("desc", &[], description);
         if alone {
             out.words("style", &[], STYLE);
             out.mark(

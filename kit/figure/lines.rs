@@ -64,7 +64,8 @@ impl Lines {
         self
     }
 
-    /// Writes a name beside a point, if there is space for it that no earlier name has taken.
+    /// Writes a name beside a point, if there is space for it that no mark and no earlier name has
+    /// taken.
     pub fn label(mut self, (x, y): (impl Number, impl Number), text: impl Into<String>) -> Self {
         self.labels.push((x.number(), y.number(), text.into()));
         self
@@ -119,6 +120,7 @@ impl Lines {
             }
         }
         canvas.svg.line("axis", (from, top), (from, bottom));
+        let mut taken = Vec::new();
         for (index, series) in self.series.iter().enumerate() {
             let placed: Vec<Option<(f64, f64)>> = series
                 .points
@@ -143,9 +145,13 @@ impl Lines {
             if series.mark != Mark::Line {
                 let placed: Vec<(f64, f64)> = placed.into_iter().flatten().collect();
                 marks(&mut canvas.svg, index, &placed);
+                taken.extend(
+                    placed
+                        .iter()
+                        .map(|(x, y)| [x - 2.0, y - 2.0, x + 2.0, y + 2.0]),
+                );
             }
         }
-        let mut taken = Vec::new();
         for (x, y, text) in &self.labels {
             let point = across.place(*x).position().zip(up.place(*y).position());
             if let Some(point) = point
@@ -159,7 +165,7 @@ impl Lines {
     }
 }
 
-/// Where a text beside a point stands so that it is inside the field and on no other text;
+/// Where a text beside a point stands so that it is inside the field and on no other text or mark;
 /// None where there is no space for it.
 fn beside(
     (x, y): (f64, f64),

@@ -50,6 +50,8 @@ mod style;
 mod svg;
 mod words;
 
+pub(crate) use words::exact;
+
 pub use axis::Axis;
 pub use bars::Bars;
 pub use blocks::Blocks;

@@ -57,7 +57,7 @@ pub(super) fn wrap(text: &str, size: f64, most: f64) -> Vec<String> {
 }
 
 /// A number in full where it is whole, its digits in threes; another to three digits.
-pub(super) fn exact(value: f64) -> String {
+pub(crate) fn exact(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }

@@ -121,7 +121,7 @@ pub struct Built {
 }
 
 /// A part that a program is made of, and its version.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// What it is: `glibc`, `musl`, `dietlibc`, `klibc` or `rustc`.
     pub name: String,

@@ -1,34 +1,45 @@
-//! The main job: every program beside the same program in other runtimes.
+//! The main job: what the four texts measured, measured again on this machine.
+//!
+//! A report has [`Section`]s. Each has a module of its own here, which measures and gives plain
+//! facts, and a module of the same name in [`view::report`](crate::view::report), which makes
+//! sentences, figures and tables of them. So a section that was read back from a file is shown
+//! just as one that was measured a moment ago.
 //!
 //! ```no_run
 //! // no_run: builds and runs some forty programs.
-//! use barest::report::{Plan, report};
+//! use barest::report::{Name, Plan, report};
 //!
-//! let plan = Plan::default();
-//! let report = report(&plan, &|progress| eprintln!("{}/{}", progress.done, progress.of))?;
-//! assert_eq!(report.tables[0].program, "true");
+//! let plan = Plan { sections: vec![Name::Programs], ..Plan::default() };
+//! let report = report(&plan, &|progress| eprintln!("{progress:?}"))?;
+//! assert_eq!(report.sections[0].name, Name::Programs);
 //! # Ok::<(), barest::Error>(())
 //! ```
 
-mod place;
+pub mod before_main;
+mod bench;
+pub mod big_parent;
+pub mod bytes;
+mod found;
+mod kept;
+pub mod method;
+pub mod programs;
+pub mod self_exec;
+pub mod start;
+pub mod system;
+pub mod wrapper;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::count::{Count, Range};
-use crate::error::{Error, Result};
-use crate::image::Image;
+use crate::baseline::{Figure, Figures};
+use crate::error::Result;
 use crate::machine::Machine;
-use crate::peers::{self, Availability, Built, Part, Peer};
-use crate::steps::{Tally, cpuid_cost};
-use crate::subject::Subject;
-use crate::time::{self, Control, Spread, Timed, time};
-use place::Place;
+pub use bench::{Bench, Progress};
+pub use found::Found;
 
-/// Where everything is, and how often it is run.
+/// What to measure, with what, and where to.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The folder of our programs, each under its name.
@@ -37,12 +48,13 @@ pub struct Plan {
     pub peers: PathBuf,
     /// The folder that the peers are built into.
     pub build: PathBuf,
-    /// How often each is run to see whether its count is fixed.
-    pub repeat: usize,
-    /// In how many rounds each is timed; 0 leaves times out.
-    pub rounds: usize,
-    /// Whether to step through each for its instructions.
-    pub steps: bool,
+    /// Which sections, in this order.
+    pub sections: Vec<Name>,
+    /// How thoroughly.
+    pub depth: Depth,
+    /// The folder in which each section is kept once it is measured, so that a report that was
+    /// stopped goes on from there. None keeps nothing.
+    pub kept: Option<PathBuf>,
 }
 
 /// As in a checkout of this project after `make programs`.
@@ -52,310 +64,252 @@ impl Default for Plan {
             programs: "target/bare".into(),
             peers: "tests/peers/peers.toml".into(),
             build: "target/peers".into(),
-            repeat: 5,
-            // With so many subjects between two starts of one there is more noise than usual.
-            rounds: 1000,
-            steps: true,
+            sections: Name::ALL.to_vec(),
+            depth: Depth::Default,
+            kept: None,
         }
     }
 }
 
-/// How far a report has come.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// How much is done, in parts that take about the same time.
-    pub done: usize,
-    /// Of how much.
-    pub of: usize,
-    /// What was done last, as in `built musl, static`.
-    pub last: String,
+/// How thoroughly a report measures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Depth {
+    /// In a minute: few rounds, wide intervals.
+    Quick,
+    /// In some minutes.
+    #[default]
+    Default,
+    /// As the texts did it, however long that takes.
+    Full,
 }
 
-/// All programs beside their peers.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
+impl Depth {
+    /// Its name, as in `quick`.
+    pub fn word(self) -> &'static str {
+        self.of("quick", "default", "full")
+    }
+
+    /// One of three numbers.
+    pub fn of<T>(self, quick: T, default: T, full: T) -> T {
+        match self {
+            Depth::Quick => quick,
+            Depth::Default => default,
+            Depth::Full => full,
+        }
+    }
+}
+
+/// The sections there are.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, clap::ValueEnum,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Name {
+    /// Each program beside the same in other runtimes.
+    Programs,
+    /// Who makes which call from execve to main, and what the kernel prepared.
+    BeforeMain,
+    /// What one start costs.
+    Start,
+    /// From one exec to the next.
+    SelfExec,
+    /// What a wrapper between costs.
+    Wrapper,
+    /// Starting a program from a parent with much memory.
+    BigParent,
+    /// How this system links.
+    System,
+    /// Every byte of two programs.
+    Bytes,
+    /// How all that was measured.
+    Method,
+}
+
+impl Name {
+    /// All of them, in the order in which they are read.
+    pub const ALL: [Name; 9] = [
+        Name::Programs,
+        Name::BeforeMain,
+        Name::Start,
+        Name::SelfExec,
+        Name::Wrapper,
+        Name::BigParent,
+        Name::System,
+        Name::Bytes,
+        Name::Method,
+    ];
+
+    /// Its name on a command line, as in `before-main`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Name::Programs => "programs",
+            Name::BeforeMain => "before-main",
+            Name::Start => "start",
+            Name::SelfExec => "self-exec",
+            Name::Wrapper => "wrapper",
+            Name::BigParent => "big-parent",
+            Name::System => "system",
+            Name::Bytes => "bytes",
+            Name::Method => "method",
+        }
+    }
+
+    /// About how many seconds it takes on two cores: only to tell how long is left.
+    fn seconds(self, depth: Depth) -> f64 {
+        match self {
+            Name::Programs => depth.of(20.0, 80.0, 300.0),
+            Name::BeforeMain => depth.of(2.0, 4.0, 8.0),
+            Name::Start => depth.of(8.0, 40.0, 160.0),
+            Name::SelfExec => depth.of(2.0, 5.0, 20.0),
+            Name::Wrapper => depth.of(6.0, 30.0, 700.0),
+            Name::BigParent => depth.of(4.0, 20.0, 60.0),
+            Name::System => depth.of(3.0, 6.0, 20.0),
+            Name::Bytes | Name::Method => 1.0,
+        }
+    }
+}
+
+/// What was measured, and where.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
+    /// The version of the kit.
+    pub version: String,
     /// Where it was measured.
     pub machine: Machine,
-    /// What one CPUID takes there; None without steps.
-    #[serde(rename = "cpuid_cost_ns", serialize_with = "crate::nanoseconds::any")]
-    pub cpuid_cost: Option<Duration>,
-    /// One table a program.
-    pub tables: Vec<Comparison>,
+    /// How thoroughly.
+    pub depth: Depth,
+    /// Its sections, in the order in which they were asked for.
+    pub sections: Vec<Section>,
 }
 
-/// One program in all its runtimes, ours first.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Comparison {
-    /// Which program, as in `true`.
-    pub program: String,
-    /// What it does.
-    pub does: String,
-    /// The same in each runtime.
-    pub rows: Vec<Row>,
-    /// What to judge its times by. None when it was not timed.
-    pub clock: Option<Clock>,
-    /// Why it could not be timed.
-    pub untimed: Option<String>,
+/// One section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Section {
+    /// Which.
+    pub name: Name,
+    /// How long it took to measure, in milliseconds.
+    pub took_ms: u64,
+    /// Its facts, or why there are none.
+    pub found: Found<Box<Facts>>,
 }
 
-/// What to judge times by.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Clock {
-    /// In how many rounds all rows were timed, in shuffled order.
-    pub rounds: usize,
-    /// Our program against itself.
-    pub control: Control,
-    /// A process that ends at once.
-    pub floor: Spread,
-    /// What a reader must know to judge the times.
-    pub notes: Vec<String>,
+impl Section {
+    /// Its facts, where it was measured.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.found.measured().map(|facts| &**facts)
+    }
 }
 
-/// One program in one runtime.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Row {
-    /// The runtime's name for people, as in `musl, static`.
-    pub runtime: String,
-    /// The parts that it is made of, and their versions.
-    pub parts: Vec<Part>,
-    /// What was measured, or why nothing was.
-    pub found: Found,
-}
-
-/// What a row holds.
-#[derive(Clone, Debug, Serialize)]
+/// The facts of a section.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
-    /// It was measured.
-    Measured(Box<Measured>),
-    /// It is not on this machine: the packages that have it.
-    NotInstalled(String),
-    /// It could not be built or measured: why.
-    Failed(String),
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a section has one, and that in a box"
+)]
+pub enum Facts {
+    /// Of [`Name::Programs`].
+    Programs(programs::Programs),
+    /// Of [`Name::BeforeMain`].
+    BeforeMain(before_main::BeforeMain),
+    /// Of [`Name::Start`].
+    Start(start::Start),
+    /// Of [`Name::SelfExec`].
+    SelfExec(self_exec::SelfExec),
+    /// Of [`Name::Wrapper`].
+    Wrapper(wrapper::Wrapper),
+    /// Of [`Name::BigParent`].
+    BigParent(big_parent::BigParent),
+    /// Of [`Name::System`].
+    System(system::System),
+    /// Of [`Name::Bytes`].
+    Bytes(bytes::Bytes),
+    /// Of [`Name::Method`].
+    Method(method::Method),
 }
 
-/// The facts of a row.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Measured {
-    /// The system calls that it makes, execve included. For `exec` those up to its own execve of
-    /// the other program, that call included.
-    pub calls: Range,
-    /// The run as it was counted; for `exec` with the other program's calls.
-    pub count: Count,
-    /// What its file is.
-    pub image: Image,
-    /// Its instructions; for `exec` its own, up to its own execve.
-    pub steps: Option<Tally>,
-    /// How long it takes, its page faults and its memory; its ratio is to ours. `exec` includes
-    /// the program that it runs, `true`, and has no memory of its own at the end.
-    pub time: Option<Timed>,
+impl Name {
+    fn measure(self, bench: &Bench) -> Result<Facts> {
+        Ok(match self {
+            Name::Programs => Facts::Programs(programs::measure(bench)?),
+            Name::BeforeMain => Facts::BeforeMain(before_main::measure(bench)?),
+            Name::Start => Facts::Start(start::measure(bench)?),
+            Name::SelfExec => Facts::SelfExec(self_exec::measure(bench)?),
+            Name::Wrapper => Facts::Wrapper(wrapper::measure(bench)?),
+            Name::BigParent => Facts::BigParent(big_parent::measure(bench)?),
+            Name::System => Facts::System(system::measure(bench)?),
+            Name::Bytes => Facts::Bytes(bytes::measure(bench)?),
+            Name::Method => Facts::Method(method::measure(bench)?),
+        })
+    }
 }
 
-/// Our programs and what they do, in the order in which they are shown. A peer's program is
-/// compared with ours of the same name; `hello_puts` is a `hello` that uses `puts`.
-const PROGRAMS: [(&str, &str); 6] = [
-    ("true", "exits with 0"),
-    ("hello", "prints a line"),
-    ("exec", "runs another program"),
-    ("false", "exits with 1"),
-    ("stack", "prints what the kernel left on its stack"),
-    ("golf", "exits with 0, in a file of overlapping headers"),
-];
-
-/// Builds the peers, measures every program of every runtime, and gives all that was found.
-/// `progress` is called after each part, from any thread.
+/// Builds the peers, measures section after section, and gives all that was found. `progress` is
+/// told what is being done, from any thread.
 ///
-/// Fails when the plan itself cannot be followed: no data file, none of our programs. What is
-/// wrong with one peer is in its row.
-pub fn report(plan: &Plan, progress: &(impl Fn(Progress) + Sync)) -> Result<Report> {
-    let peers = peers::load(&plan.peers)?;
-    let mut place = Place::new(&plan.programs)?;
-    let rows: usize = PROGRAMS
-        .iter()
-        .map(|(program, _)| 1 + of_peers(&peers, program).count())
-        .sum();
-    let running = 1 + STEPPING * usize::from(plan.steps);
-    let timing = TIMING * usize::from(plan.rounds > 0);
-    let work = Work {
-        done: AtomicUsize::new(0),
-        of: BUILDING * peers.len() + (running + timing) * rows,
-        progress,
-    };
-    let built = peers::prepare_all(&peers, &plan.build, |peer, _| {
-        work.done(BUILDING, format!("built {}", peer.name));
-    });
-    let mut tables = Vec::new();
-    for (program, does) in PROGRAMS {
-        let mut comparison = Comparison {
-            program: program.to_owned(),
-            does: does.to_owned(),
-            rows: Vec::new(),
-            clock: None,
-            untimed: None,
+/// Fails when the plan itself cannot be followed: no data file, none of our programs. Why a section
+/// could not be measured is in its place.
+pub fn report(plan: &Plan, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report> {
+    let bench = Bench::new(plan, progress)?;
+    let kept = kept::Kept::new(plan)?;
+    let mut sections = Vec::new();
+    for &name in &plan.sections {
+        let section = match kept.load(name) {
+            Some(section) => section,
+            None => {
+                bench.begin(name);
+                let section = measure(name, &bench);
+                if section.facts().is_some() {
+                    kept.save(&section)?;
+                }
+                section
+            }
         };
-        let mut subjects = Vec::new();
-        for candidate in candidates(plan, &peers, &built, program) {
-            let Candidate {
-                runtime,
-                parts,
-                file,
-            } = candidate;
-            let found = file.and_then(|path| {
-                let subject = place.subject(program, &path)?;
-                let measured = place.measure(&subject, program, &path, plan)?;
-                subjects.push(subject);
-                Ok(Found::Measured(Box::new(measured)))
-            });
-            work.done(running, format!("{program}: {runtime}"));
-            comparison.rows.push(Row {
-                runtime,
-                parts,
-                found: found.unwrap_or_else(|why| why),
-            });
-        }
-        if plan.rounds > 0 {
-            comparison.time(&subjects, plan.rounds);
-            work.done(timing * comparison.rows.len(), format!("timed {program}"));
-        }
-        tables.push(comparison);
+        bench.end(name);
+        sections.push(section);
     }
     Ok(Report {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine::here(),
-        cpuid_cost: plan.steps.then(cpuid_cost).transpose()?,
-        tables,
+        depth: plan.depth,
+        sections,
     })
 }
 
-/// One of our programs in one runtime, before it is measured.
-struct Candidate {
-    runtime: String,
-    parts: Vec<Part>,
-    /// The file, or why there is none.
-    file: std::result::Result<PathBuf, Found>,
-}
-
-/// One of our programs in all runtimes, ours first.
-fn candidates(
-    plan: &Plan,
-    peers: &[Peer],
-    built: &[Result<Availability>],
-    program: &str,
-) -> Vec<Candidate> {
-    let ours = Candidate {
-        runtime: "barest".to_owned(),
-        parts: Vec::new(),
-        file: Ok(plan.programs.join(program)),
-    };
-    let theirs = of_peers(peers, program).map(|(at, variant)| {
-        let name = &peers[at].name;
-        let found = program_of(&built[at], variant);
-        Candidate {
-            runtime: match variant.strip_prefix(program) {
-                Some("") | None => name.clone(),
-                Some(how) => format!("{name} ({})", how.trim_start_matches('_')),
-            },
-            parts: found
-                .as_ref()
-                .map_or(Vec::new(), |built| built.parts.clone()),
-            file: found.map(|built| built.path.clone()),
-        }
-    });
-    [ours].into_iter().chain(theirs).collect()
-}
-
-/// What could not be measured: the line that says why.
-impl From<Error> for Found {
-    fn from(error: Error) -> Self {
-        Found::Failed(error.to_string())
+fn measure(name: Name, bench: &Bench) -> Section {
+    let began = Instant::now();
+    let found = name.measure(bench).map(Box::new).into();
+    Section {
+        name,
+        took_ms: began.elapsed().as_millis() as u64,
+        found,
     }
 }
 
-/// About how many times as long as to count the calls of a program it takes to build a peer, to
-/// step through a program, and to time it.
-const BUILDING: usize = 10;
-const STEPPING: usize = 20;
-const TIMING: usize = 6;
-
-impl Comparison {
-    /// Times all rows that were measured: these are their subjects.
-    fn time(&mut self, subjects: &[Subject], rounds: usize) {
-        let plan = time::Plan {
-            rounds,
-            ..time::Plan::default()
-        };
-        match time(subjects, &plan) {
-            Err(error) => self.untimed = Some(error.to_string()),
-            Ok(timing) => {
-                let measured = self.rows.iter_mut().filter_map(|row| match &mut row.found {
-                    Found::Measured(measured) => Some(measured),
-                    _ => None,
-                });
-                for (measured, mut timed) in measured.zip(timing.subjects) {
-                    if self.program == "exec" {
-                        // What has memory at the end is the program that it ran.
-                        timed.memory = None;
-                    }
-                    measured.time = Some(timed);
-                }
-                self.clock = Some(Clock {
-                    rounds: timing.rounds,
-                    control: timing.control,
-                    floor: timing.floor,
-                    notes: timing.notes,
-                });
-            }
-        }
-    }
+/// Forgets what a report of this plan kept, once its files are written.
+pub fn forget(plan: &Plan) -> Result<()> {
+    kept::Kept::new(plan)?.forget()
 }
 
-/// The programs of the peers that do the same as one of ours: the peer's place in the list and
-/// the program's name there.
-fn of_peers<'a>(peers: &'a [Peer], program: &str) -> impl Iterator<Item = (usize, &'a str)> {
-    let variant = format!("{program}_");
-    peers.iter().enumerate().flat_map(move |(at, peer)| {
-        let same = |name: &&String| *name == program || name.starts_with(&variant);
-        peer.programs
-            .iter()
-            .filter(same)
-            .map(move |name| (at, name.as_str()))
-            .collect::<Vec<_>>()
-    })
-}
+impl Figures for Report {
+    const KIND: &str = "report";
 
-/// A program of a peer, or why there is none.
-fn program_of<'a>(
-    peer: &'a Result<Availability>,
-    name: &str,
-) -> std::result::Result<&'a Built, Found> {
-    match peer {
-        Err(error) => Err(Found::Failed(error.to_string())),
-        Ok(Availability::NotInstalled { what }) => Err(Found::NotInstalled(what.clone())),
-        Ok(Availability::Ready { programs }) => programs
-            .iter()
-            .find(|built| built.program == name)
-            .ok_or_else(|| Found::Failed(format!("{name}: was not built"))),
-    }
-}
-
-/// Counts the work of a report.
-struct Work<'a, P> {
-    done: AtomicUsize,
-    of: usize,
-    progress: &'a P,
-}
-
-impl<P: Fn(Progress)> Work<'_, P> {
-    fn done(&self, parts: usize, last: String) {
-        let done = self.done.fetch_add(parts, Ordering::Relaxed) + parts;
-        (self.progress)(Progress {
-            done,
-            of: self.of,
-            last,
-        });
+    /// The numbers of all sections that can be compared.
+    fn figures(&self) -> Vec<Figure> {
+        let measured = self.sections.iter().filter_map(Section::facts);
+        measured
+            .flat_map(|facts| match facts {
+                Facts::Programs(facts) => facts.figures(),
+                Facts::BeforeMain(facts) => facts.figures(),
+                Facts::Start(facts) => facts.figures(),
+                Facts::SelfExec(facts) => facts.figures(),
+                Facts::Wrapper(facts) => facts.figures(),
+                Facts::BigParent(facts) => facts.figures(),
+                Facts::System(facts) => facts.figures(),
+                Facts::Bytes(facts) => facts.figures(),
+                Facts::Method(facts) => facts.figures(),
+            })
+            .collect()
     }
 }

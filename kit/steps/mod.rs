@@ -43,7 +43,7 @@ use std::path::PathBuf;
 use std::slice;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use addresses::fix as fix_addresses;
 pub use cpuid::cpuid_cost;
@@ -103,7 +103,7 @@ pub enum Until {
 }
 
 /// Numbers of instructions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Tally {
     /// All of them.

@@ -12,10 +12,11 @@ use nix::unistd::Pid;
 
 use super::copies::{Copies, Identity};
 use super::launch::{self, Sample, Target, What};
+use super::order::{shuffled, walk};
 use super::random::Random;
 use super::statistics::{Ratio, Spread};
 use super::trouble::Trouble;
-use super::{Control, Plan, Progress, Timed, Timing, Verdict, letter};
+use super::{Control, Plan, Progress, Run, Started, Timed, Timing, Verdict, letter};
 use crate::count::Range;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
@@ -34,9 +35,6 @@ const WARMUP_SHARE: u32 = 10;
 
 /// How many times the rounds of the plan are measured before an expectation has failed.
 const MOST_TIMES: usize = 8;
-
-/// How far the control's ratio may be from 1.
-const CONTROL_MARGIN: f64 = 0.01;
 
 /// Measures. To be called on a thread made by [`spawn::alone`].
 pub(super) fn run(
@@ -81,7 +79,10 @@ pub(super) fn run(
 
     let mut bench = Bench::new(&files, &prepared, &spawns, plan, progress);
     bench.check(&originals)?;
-    let memories = memories(&files[..subjects.len()], &mut notes)?;
+    let memories = match plan.memory {
+        true => memories(&files[..subjects.len()], &mut notes)?,
+        false => vec![None; subjects.len()],
+    };
     bench.measure(&mut notes)?;
     Ok(bench.timing(memories, processor, notes))
 }
@@ -236,6 +237,8 @@ struct Bench<'a, P> {
     targets: Vec<Target<'a>>,
     /// What has been counted of each target.
     samples: Vec<Vec<Sample>>,
+    /// The same in the order of time, each with what was started before it.
+    runs: Vec<Run>,
     /// How many rounds have warmed up.
     warmup: usize,
     /// How each subject ended first; the others are to end like that.
@@ -276,12 +279,32 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
             plan,
             progress,
             samples: vec![Vec::new(); targets.len()],
+            runs: Vec::new(),
             targets,
             warmup: 0,
             exits: Vec::new(),
             random: Random::new(plan.seed),
             pace: 0.0,
             begin: Instant::now(),
+        }
+    }
+
+    /// What the target at a place is to those who ask for the time.
+    fn started(&self, target: usize) -> Started {
+        let control = self.files.len() - 1;
+        match target {
+            _ if target < control => Started::Subject(target),
+            _ if target == control => Started::Control,
+            _ if target == self.floor() => Started::Floor,
+            _ => Started::SetUp,
+        }
+    }
+
+    /// How often each target is started in a round.
+    fn starts(&self) -> usize {
+        match self.plan.each_after_each && !self.plan.alone {
+            true => self.targets.len(),
+            false => 1,
         }
     }
 
@@ -334,6 +357,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
         self.rounds(self.plan.warmup, None, self.plan.max_time / WARMUP_SHARE)?;
         self.warmup = self.counted();
         self.samples.iter_mut().for_each(Vec::clear);
+        self.runs.clear();
 
         self.begin = Instant::now();
         let mut planned = rounds;
@@ -359,7 +383,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
 
     /// How many rounds have been counted of every target.
     fn counted(&self) -> usize {
-        self.samples.iter().map(Vec::len).min().unwrap_or(0)
+        self.samples.iter().map(Vec::len).min().unwrap_or(0) / self.starts()
     }
 
     /// So many more rounds; fewer if the time is over. `planned` in all, if they count.
@@ -387,11 +411,11 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
         let least = planned.map_or(1, |planned| planned.min(LEAST_ROUNDS));
         let mut left = rounds;
         while left > 0 {
-            let enough = self.samples[which[0]].len() >= least;
+            let enough = self.samples[which[0]].len() >= least * self.starts();
             if enough && self.begin.elapsed() >= max_time {
                 return Ok(());
             }
-            let round = self.pace * which.len() as f64;
+            let round = self.pace * (which.len() * self.starts()) as f64;
             let fit = (BATCH.as_secs_f64() / round.max(1e-9)) as usize;
             // The first one tells the pace.
             let most = if self.pace == 0.0 {
@@ -404,9 +428,10 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
             left -= now;
             if let Some(planned) = planned {
                 let all: usize = self.samples.iter().map(Vec::len).sum();
+                let starts = self.starts();
                 // In rounds, all targets of a round are one.
                 (self.progress)(Progress {
-                    done: all / which.len(),
+                    done: all / which.len() / starts,
                     of: planned * self.targets.len() / which.len(),
                 });
             }
@@ -418,16 +443,20 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
     fn batch(&mut self, which: &[usize], rounds: usize) -> Result<()> {
         // The launcher's first start meets memory that it has not touched before.
         let mut order = vec![self.floor()];
-        let mut round = which.to_vec();
         for _ in 0..rounds {
-            self.random.shuffle(&mut round);
-            order.extend(&round);
+            order.extend(match self.starts() {
+                1 => shuffled(which, &mut self.random),
+                // From the floor, and back to it: the next one begins there.
+                _ => walk(which, self.floor(), &mut self.random),
+            });
         }
         let begin = Instant::now();
         let samples = self.start(&self.targets, &order)?;
         self.pace = begin.elapsed().as_secs_f64() / order.len() as f64;
 
-        for (&target, sample) in order.iter().zip(&samples).skip(1) {
+        let after = order.iter().copied();
+        let counted = order.iter().zip(&samples).skip(1);
+        for ((&target, sample), after) in counted.zip(after) {
             if let Some(file) = self.files.get(target) {
                 let exit = exit_of(file, sample)?;
                 if exit != self.exits[target] {
@@ -436,6 +465,11 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
                 }
             }
             self.samples[target].push(*sample);
+            self.runs.push(Run {
+                what: self.started(target),
+                after: self.started(after),
+                ns: sample.ns,
+            });
         }
         Ok(())
     }
@@ -533,10 +567,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
         own.sort_unstable();
         Timing {
             subjects: subjects.collect(),
-            control: Control {
-                ratio,
-                holds: (ratio.ratio - 1.0).abs() <= CONTROL_MARGIN,
-            },
+            control: Control::of(ratio),
             floor: Spread::of(&floor),
             own_cost_ns: own[own.len() / 2],
             rounds: self.counted(),
@@ -548,6 +579,7 @@ impl<'a, P: FnMut(Progress)> Bench<'a, P> {
             expectations: self.verdicts(),
             notes,
             times: (0..control).map(|at| self.times(at)).collect(),
+            runs: self.runs,
         }
     }
 }

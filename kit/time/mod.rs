@@ -26,18 +26,22 @@ mod bench;
 mod copies;
 mod expectation;
 mod launch;
+mod order;
 mod random;
 mod statistics;
+mod throughput;
 mod trouble;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub(crate) use copies::Copies;
 pub use expectation::{Expectation, Side, letter};
+pub(crate) use random::Random;
 pub use statistics::{Ratio, Spread};
+pub use throughput::throughput;
 
 use crate::count::Range;
 use crate::error::Result;
@@ -66,11 +70,19 @@ pub struct Plan {
     /// Each subject in a block of its own, one after the other, instead of rounds. What the
     /// machine does meanwhile is then in the ratio.
     pub alone: bool,
+    /// Each round a walk in which every subject is started once after each other one, and once
+    /// after itself: so one can ask what the start before does to a start
+    /// ([`Timing::times_after`]). The control, the floor and a start without its execve take part.
+    /// A round has then as many starts of each as all of these are. Not with [`Plan::alone`], where
+    /// each follows itself.
+    pub each_after_each: bool,
     /// Time a copy of each subject's file, not the file in its place.
     ///
     /// A copy is not for programs that find other files by their own path (`$ORIGIN`,
     /// `/proc/self/exe`), and it is never set-user-ID. argv stays as it is.
     pub copy: bool,
+    /// Run each subject once more, traced, for its memory.
+    pub memory: bool,
     /// The subjects, by their places, that the C library's posix_spawn(3) starts, with the same
     /// streams and [`SetUp`](crate::SetUp)s as file actions, in place of the kit's own vfork. That
     /// of glibc makes a [`SetUp::Session`](crate::SetUp::Session) before all else.
@@ -91,7 +103,9 @@ impl Default for Plan {
             expectations: Vec::new(),
             max_time: Duration::from_secs(60),
             alone: false,
+            each_after_each: false,
             copy: true,
+            memory: true,
             posix_spawn: Vec::new(),
             processor: None,
             seed: 1,
@@ -142,6 +156,35 @@ pub struct Timing {
     /// The times of each subject, in the order of the rounds, in nanoseconds.
     #[serde(skip)]
     times: Vec<Vec<u64>>,
+    /// Every start that was counted, in the order of time.
+    #[serde(skip)]
+    runs: Vec<Run>,
+}
+
+/// One start that was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Run {
+    /// What was started.
+    pub what: Started,
+    /// What was started just before it, on the same processor.
+    pub after: Started,
+    /// How long it took, in nanoseconds.
+    pub ns: u64,
+}
+
+/// What is started to measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Started {
+    /// A subject, by its place.
+    Subject(usize),
+    /// The second copy of the first subject.
+    Control,
+    /// A process that ends at once.
+    Floor,
+    /// All of a start of the first subject but its execve.
+    SetUp,
 }
 
 /// What one subject takes.
@@ -165,12 +208,13 @@ pub struct Timed {
     pub ratio: Option<Ratio>,
     /// Its page faults, minor and major, those of children that it waited for included.
     pub faults: Range,
-    /// Its memory, from one more run that is not timed; None when that could not be traced.
+    /// Its memory, from one more run that is not timed; None when that could not be traced, and
+    /// without [`Plan::memory`].
     pub memory: Option<Memory>,
 }
 
 /// What this machine calls equal: one program compared with itself.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Control {
     /// How many times as long the second copy took as the first.
@@ -192,6 +236,19 @@ pub struct Verdict {
     pub holds: bool,
 }
 
+impl Control {
+    /// How far its ratio may be from 1.
+    const MARGIN: f64 = 0.01;
+
+    /// What a ratio of one thing to itself says.
+    pub(crate) fn of(ratio: Ratio) -> Self {
+        Control {
+            ratio,
+            holds: (ratio.ratio - 1.0).abs() <= Self::MARGIN,
+        }
+    }
+}
+
 impl Timing {
     /// How many times as long one subject took as another, by their places. None when there
     /// are not so many.
@@ -201,11 +258,27 @@ impl Timing {
         Some(Ratio::paired(times, others, &mut random))
     }
 
+    /// All starts that were counted, in the order in which they were made. Each follows the one
+    /// before it in this list, but where a new launcher began: that starts a floor first, which is
+    /// not in the list.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// The times of something right after something else, in the order of the rounds, in
+    /// nanoseconds. With [`Plan::each_after_each`] there is one of each round.
+    pub fn times_after(&self, what: Started, after: Started) -> Vec<u64> {
+        let runs = self.runs.iter();
+        let runs = runs.filter(|run| run.what == what && run.after == after);
+        runs.map(|run| run.ns).collect()
+    }
+
     /// As [`Timing::ratio`], of any ratio that the times of one round make, as that of two sums:
     /// `of_round` is given them in the order of the subjects, in nanoseconds.
     pub fn ratio_by(&self, of_round: impl Fn(&[u64]) -> f64) -> Ratio {
         let round = |at: usize| self.times.iter().map(|times| times[at]).collect::<Vec<_>>();
-        let rounds = (0..self.rounds).map(|at| of_round(&round(at)));
+        let rounds = self.times.iter().map(Vec::len).min().unwrap_or(0);
+        let rounds = (0..rounds).map(|at| of_round(&round(at)));
         Ratio::of_rounds(rounds.collect(), &mut random::Random::new(self.seed))
     }
 }

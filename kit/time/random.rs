@@ -3,7 +3,7 @@
 /// SplitMix64, by Sebastiano Vigna (<https://prng.di.unimi.it/splitmix64.c>): a counter that is
 /// mixed well. Fast and even enough to shuffle and to resample; no secret may hang on it.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The numbers of this seed.

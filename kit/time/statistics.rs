@@ -8,12 +8,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::random::Random;
 
 /// How the times of one subject are spread, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spread {
     /// How many times there are.
@@ -32,7 +32,7 @@ pub struct Spread {
 
 impl Spread {
     /// The spread of these times; zeros of none.
-    pub(super) fn of(times: &[u64]) -> Self {
+    pub(crate) fn of(times: &[u64]) -> Self {
         let mut sorted = times.to_vec();
         sorted.sort_unstable();
         // The nearest rank: the least of them that a share of all does not exceed.
@@ -61,7 +61,7 @@ const DRAWS: usize = 2000;
 
 /// How many times as long one takes as another: the median of the ratios in each round, and
 /// between which bounds it lies with a confidence of 95 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Ratio {
     /// The median of the rounds' ratios.
@@ -77,7 +77,7 @@ pub struct Ratio {
 impl Ratio {
     /// The ratio of `times` to `others`, the n-th of the one by the n-th of the other. Both have
     /// at least one.
-    pub(super) fn paired(times: &[u64], others: &[u64], random: &mut Random) -> Self {
+    pub(crate) fn paired(times: &[u64], others: &[u64], random: &mut Random) -> Self {
         // No start takes no time; should a clock say so, the ratio is still a number.
         let ratio = |(time, other): (&u64, &u64)| (*time).max(1) as f64 / (*other).max(1) as f64;
         Ratio::of_rounds(times.iter().zip(others).map(ratio).collect(), random)

@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::Range;
 
 use libc::pid_t;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::files::Files;
 use super::memory::Memory;
@@ -15,7 +15,7 @@ use super::unwind::{self, Code};
 use crate::start::Mapping;
 
 /// How far a process has come in its program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// The loader runs; no instruction of the program has been executed yet.

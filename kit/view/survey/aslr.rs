@@ -46,7 +46,7 @@ pub fn page(programs: &[Aslr]) -> Page {
         page = page.note(line);
     }
     page = page.note(format!(
-        "Each program was started {}: its loader ran, and glibc's the initializers of libraries; it \
+        "Each program was started {}: its loader ran (glibc's runs the initializers of libraries as well); it \
          was killed before its own first instruction.",
         counted(first.starts as u64, "time")
     ));

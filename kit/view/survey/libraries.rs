@@ -55,7 +55,7 @@ pub fn figure(found: &Libraries) -> Figure {
 }
 
 /// How many libraries have their names beside their points, as far as there is space.
-const LABELLED: usize = 20;
+const LABELLED: usize = 6;
 
 /// The users of each library, the most first.
 fn users(found: &Libraries) -> Vec<usize> {
@@ -70,7 +70,9 @@ pub(in crate::view) fn drawn(users: &[usize], names: &[String], few: &Few) -> Fi
         Axis::log("rank of the library"),
         Axis::log("programs that load it"),
     );
-    for (point, name) in points.clone().zip(names) {
+    let named: Vec<_> = points.clone().zip(names).take(LABELLED).collect();
+    // Space is least at the left, where a loader is before its libc: what comes last is left out.
+    for (point, name) in named.into_iter().rev() {
         lines = lines.label(point, name);
     }
     Figure::new(

@@ -1,6 +1,6 @@
 //! What `walk` finds in hand-made trees: each program once, and what cannot be read by its name.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

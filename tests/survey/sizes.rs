@@ -14,7 +14,7 @@ use barest::survey::walk::Kind;
 use predicates::prelude::*;
 use serde_json::Value;
 
-mod common;
+use crate::common;
 use common::{folder, program, succeed};
 
 fn survey(paths: &[&Path]) -> Sizes {

@@ -1,7 +1,7 @@
 //! What a flaw in a library reaches, in hand-made systems: their libraries and programs are built
 //! by gcc without a C library, and their package data are written here.
 
-mod common;
+use crate::common;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Permissions};

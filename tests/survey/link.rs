@@ -12,15 +12,12 @@ use barest::survey::Root;
 use barest::survey::link::Linker;
 use barest::survey::walk;
 
-mod common;
+use crate::common;
 use common::succeed;
 
-#[path = "survey/cache.rs"]
-mod cache;
-#[path = "survey/elf.rs"]
-mod elf;
-#[path = "survey/tree.rs"]
-mod tree;
+use crate::cache;
+use crate::elf;
+use crate::tree;
 use cache::Entry;
 use tree::{Tree, by_name, same_as_glibc, set_user_id, told};
 

@@ -1,6 +1,6 @@
 //! What `survey libraries` counts: exactly, in a system made by hand, and as the loader itself says.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

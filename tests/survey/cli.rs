@@ -1,6 +1,6 @@
 //! `barest survey`: what its questions have in common on the command line.
 
-mod common;
+use crate::common;
 
 use std::fs::{self, File};
 use std::io::Read;

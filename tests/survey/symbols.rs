@@ -10,7 +10,7 @@ use barest::survey::Root;
 use barest::survey::symbols::{LibraryUse, ProgramUse, Symbols, UsedBy, symbols};
 use serde_json::Value;
 
-mod common;
+use crate::common;
 use common::{folder, succeed};
 
 /// A folder with libraries and programs of no libc: what they have and use is what is written
