@@ -19,7 +19,7 @@ kit: ## Builds the command, target/release/barest
 report: peers programs kit ## Measures all, prints it in short, and makes the page target/report/index.html
 	target/release/barest report
 
-peers:
+peers: ## Installs what the comparison needs, where it is missing
 	@sh tests/deps.sh
 
 deps: ## Installs what the peers and the tests need, where it is missing

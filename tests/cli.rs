@@ -11,8 +11,19 @@ use predicates::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
 
-const COMMANDS: [&str; 7] = [
-    "count", "trace", "steps", "image", "time", "report", "doctor",
+const COMMANDS: [&str; 12] = [
+    "count",
+    "trace",
+    "start",
+    "steps",
+    "time",
+    "image",
+    "survey",
+    "report",
+    "bake",
+    "doctor",
+    "completions",
+    "man",
 ];
 
 fn barest(args: &[&str]) -> assert_cmd::Command {
@@ -220,9 +231,10 @@ fn no_line_is_wider_than_the_terminal() {
         for columns in [40, 80] {
             let text = on_terminal(columns, args, "1");
             assert!(text.lines().count() > 10);
-            // The terminal breaks a line of text itself.
-            for line in text.lines().filter(|line| *line != UNDER) {
-                assert!(line.chars().count() <= columns.into(), "{columns}: {line}");
+            for line in text.lines() {
+                // One word, a path for one, is not broken.
+                let fits = line.chars().count() <= columns.into() || !line.contains(' ');
+                assert!(fits, "{columns}: {line}");
             }
         }
     }
@@ -479,4 +491,62 @@ fn a_subject_that_cannot_be_run_or_does_not_end_is_one_line() {
             );
         }
     }
+}
+
+#[test]
+fn a_shell_takes_its_completions_and_completes_by_them() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = stdout(&["completions", shell]);
+        for command in COMMANDS {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+    }
+    let script = stdout(&["completions", "bash"]);
+    let complete = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let run = format!(
+            "{script}\nCOMP_WORDS=({line}); COMP_CWORD={}\n_barest barest {} {}\necho \"${{COMPREPLY[@]}}\"",
+            words.len() - 1,
+            words[words.len() - 1],
+            words[words.len() - 2],
+        );
+        let output = std::process::Command::new("bash")
+            .args(["-c", &run])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(complete("barest sur"), "survey");
+    assert_eq!(complete("barest survey li"), "libraries");
+    refused(
+        &["completions", "tcsh"],
+        "invalid value 'tcsh' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]; \
+         a similar value exists: 'zsh'; see barest completions --help",
+    );
+}
+
+#[test]
+fn there_is_a_manual_page_of_all_and_of_each_command() {
+    let page = stdout(&["man"]);
+    assert!(page.contains(".TH barest 1 "), "{page}");
+    for command in COMMANDS {
+        assert!(
+            page.contains(&format!("barest\\-{command}(1)")),
+            "{command}"
+        );
+    }
+    let page = stdout(&["man", "survey", "libraries"]);
+    assert!(page.contains(".TH barest-survey-libraries 1 "), "{page}");
+    assert!(page.contains("\\-\\-plot"), "{page}");
+    refused(
+        &["man", "survey", "nothing"],
+        "nothing: no such command; see barest --help",
+    );
+}
+
+/// What a command that succeeds prints.
+fn stdout(args: &[&str]) -> String {
+    let output = barest(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
 }

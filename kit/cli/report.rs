@@ -66,7 +66,10 @@ impl Report {
         };
         // Before what takes minutes.
         let old = self.compare.as_deref().map(|file| read(file, plan.depth));
-        let old = match old.transpose() {
+        let old = match old
+            .transpose()
+            .and_then(|old| takes_files(&self.out).map(|()| old))
+        {
             Ok(old) => old,
             Err(error) => {
                 complain(&error);
@@ -170,6 +173,14 @@ fn compare(now: &Facts, old: &Facts, file: &Path) -> Result<Comparison> {
         Baseline::of(&[report])
     };
     shared(old, now).compare(&shared(now, old), file)
+}
+
+/// Makes the folder where it is not there. Fails when no file can be written into it.
+fn takes_files(out: &Path) -> Result<()> {
+    std::fs::create_dir_all(out)
+        .and_then(|()| tempfile::tempfile_in(out))
+        .map(drop)
+        .map_err(|e| Error::io(format!("write into {}", out.display()), e))
 }
 
 /// Writes all files, each whole or not at all.

@@ -37,6 +37,13 @@ const BUILDING: f64 = 10.0;
 
 impl<'a> Bench<'a> {
     pub(super) fn new(plan: &'a Plan, progress: &'a (dyn Fn(Progress) + Sync)) -> Result<Self> {
+        if !plan.peers.exists() {
+            return Err(Error::BadFile {
+                path: plan.peers.clone(),
+                reason: "no such file; report in a checkout of barest, or name it with --peers"
+                    .to_owned(),
+            });
+        }
         let peers = peers::load(&plan.peers)?;
         let path = plan.programs.join("true");
         if !path.is_file() {

@@ -72,10 +72,30 @@ pub fn render(page: &Page, terminal: Terminal) -> String {
                     out.push_str(&format!("{line}\n"));
                 }
             }
-            Part::Note(line) => out.push_str(&format!("{line}\n")),
+            Part::Note(line) => out.push_str(&format!("{}\n", wrapped(line, terminal))),
         }
     }
     format!("{}\n", out.trim_end())
+}
+
+/// A text in lines that the terminal has room for, broken between words; a word that is too long
+/// has a line of its own.
+fn wrapped(text: &str, terminal: Terminal) -> String {
+    let Some(width) = terminal.width.map(usize::from) else {
+        return text.to_owned();
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let length = |text: &str| text.chars().count();
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn lay_out(table: &Table, terminal: Terminal) -> String {
@@ -265,6 +285,19 @@ mod tests {
         }
         let empty = Page::new().data(Table::new([text("library")]), None);
         assert_eq!(render(&empty.note("none"), Terminal::default()), "none\n");
+    }
+
+    #[test]
+    fn a_note_is_broken_between_words_where_the_terminal_ends_and_never_in_a_pipe() {
+        let note = "µs are what it takes, /a/path/that/is/too/long for a line";
+        let page = Page::new().note(note);
+        let terminal = |width| Terminal { width, bold: false };
+        assert_eq!(
+            render(&page, terminal(Some(20))),
+            "µs are what it\ntakes,\n/a/path/that/is/too/long\nfor a line\n"
+        );
+        assert_eq!(render(&page, terminal(None)), format!("{note}\n"));
+        assert_eq!(render(&page, terminal(Some(57))), format!("{note}\n"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod common;
 #[path = "../common/forbid.rs"]
 mod forbid;
 
+mod bare_machine;
 mod before_main;
 mod big_parent;
 mod bytes;
