@@ -79,11 +79,6 @@ impl<'a> Bench<'a> {
         &self.plan.build
     }
 
-    /// The folder of the data file of the peers, which has their sources.
-    pub fn sources(&self) -> &std::path::Path {
-        self.plan.peers.parent().unwrap_or(std::path::Path::new(""))
-    }
-
     /// A program of a peer, by the peer's id. None where the peer has none of that name.
     ///
     /// Fails when it is not there: not installed, or not built.

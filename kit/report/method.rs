@@ -80,6 +80,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Method> {
         let plan = Plan {
             rounds,
             seed: number as u64 + 1,
+            memory: false,
             ..Plan::default()
         };
         match time(std::slice::from_ref(&subject), &plan) {

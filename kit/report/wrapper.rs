@@ -182,6 +182,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Wrapper> {
     let plan = Plan {
         rounds,
         max_time: MOST,
+        memory: false,
         ..Plan::default()
     };
     let timing = time_each(&subjects, &plan, |progress| {
@@ -218,13 +219,7 @@ pub(super) fn measure(bench: &Bench) -> Result<Wrapper> {
         starts,
         rounds: timing.rounds,
         control: timing.control,
-        // Where none may be traced, their memory is not known, which nobody asks for here.
-        notes: timing
-            .notes
-            .iter()
-            .filter(|note| !note.contains(": no memory: "))
-            .cloned()
-            .collect(),
+        notes: timing.notes.clone(),
     })
 }
 

@@ -78,6 +78,7 @@ pub(super) fn measure(bench: &Bench, missing: &mut Vec<Missing>) -> Result<Small
     let plan = Plan {
         rounds: bench.depth().of(200, 1000, 4000),
         max_time: limit(bench, SHARE),
+        memory: false,
         ..Plan::default()
     };
     let timing = time_each(&subjects, &plan, |at| {

@@ -108,6 +108,7 @@ pub(super) fn measure(bench: &Bench, programs: &[Candidate]) -> Result<Traces> {
         warmup: 1,
         each_after_each: true,
         max_time: limit(bench, SHARE),
+        memory: false,
         ..Plan::default()
     };
     let timing = time_each(&subjects, &plan, |at| {

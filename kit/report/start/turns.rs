@@ -103,6 +103,7 @@ pub(super) fn measure(bench: &Bench, programs: &[Candidate]) -> Result<Turns> {
         rounds: depth.of(20, 50, 100),
         alone: true,
         max_time: pass_time.mul_f64(ALONE),
+        memory: false,
         ..Plan::default()
     };
     let walks = Plan {
@@ -110,6 +111,7 @@ pub(super) fn measure(bench: &Bench, programs: &[Candidate]) -> Result<Turns> {
         warmup: 1,
         each_after_each: true,
         max_time: pass_time.mul_f64(1.0 - ALONE),
+        memory: false,
         ..Plan::default()
     };
     let mut found = Vec::new();

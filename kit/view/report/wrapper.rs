@@ -205,9 +205,9 @@ fn figures(facts: &Wrapper) -> Vec<Figure> {
         says.push(line);
     }
     let in_a_row = Figure::new(
-        "Thousands of starts in a row",
+        "Many starts in a row",
         format!(
-            "{} starts in one parent, in times those of the target alone: {}.",
+            "{} starts one after the other, in times those of the target alone: {}.",
             facts.starts,
             or_none(&says)
         ),
@@ -265,7 +265,7 @@ fn page(facts: &Wrapper) -> Page {
     let mut page = Page::new().table(table).note(format!(
         "start: the median of single starts from vfork to reaped, in {} shuffled rounds; times \
          alone: the median of the rounds' ratios [95 % interval]; 1 where it holds 1. in a row: {} \
-         starts in one parent, three times; times: by the middle run. All on one processor; the \
+         starts one after the other, three times; times: by the middle run. All on one processor; the \
          text's 100000 starts ran on its author's. The target against a copy of itself: {}.",
         facts.rounds, facts.starts, facts.control.ratio
     ));
